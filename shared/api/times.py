@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 _UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PART: Final = re.compile(r"(\d{1,19}(?:\.\d{1,19})?)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)  # noqa: RUF001 - Go takes both signs
+_PART: Final = re.compile(r"(\d{1,19}(?:\.\d{1,19})?)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 
 
 def format_time(moment: datetime) -> str:
