@@ -61,7 +61,7 @@ def test_the_names_are_volcanos() -> None:
 
 def test_every_field_is_explained(plural: str) -> None:
     unexplained = [path for path, at in every_schema(schema(plural)) if not at.get("description", "").strip()]
-    assert unexplained == []
+    assert unexplained == [".metadata"]  # Kubernetes explains that one itself, and lets nobody else
 
 
 def test_every_field_has_a_type_so_that_the_schema_is_structural(plural: str) -> None:
