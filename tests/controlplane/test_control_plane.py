@@ -4,24 +4,19 @@ A kube-apiserver may start and be ready and yet be broken: built with the wrong 
 makes kubectl refuse every manifest. So these tests apply a CRD with kubectl and send its resource through a webhook.
 """
 
-import base64
 import json
 import signal
-import ssl
 import subprocess
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-import trustme
 import yaml
 
 from tests.support.binaries import require_binaries
 from tests.support.kube_apiserver import KubeApiserver
 from tests.support.volcano_crds import volcano_crds
 from tests.support.waiting import eventually
+from tests.support.webhook_server import Request, ValidatingWebhook
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
 
@@ -94,85 +89,24 @@ def test_the_schema_of_a_crd_is_enforced(server: KubeApiserver) -> None:
     assert "spec.boards: Invalid value: 0" in refused.stderr
 
 
-@dataclass
-class Librarian:
-    """A validating webhook that refuses shelves of more than ten boards, and remembers whom it was asked about."""
-
-    url: str
-    ca: trustme.CA
-    asked: list[str] = field(default_factory=list)
-
-
-@pytest.fixture
-def librarian() -> Iterator[Librarian]:
-    authority = trustme.CA()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
-    asked: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["request"]
-            asked.append(request["name"])
-            allowed = request["object"]["spec"]["boards"] <= 10
-            response = {"uid": request["uid"], "allowed": allowed, "status": {"message": "too high to reach"}}
-            review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
-            body = json.dumps(review).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *values: object) -> None:  # noqa: A002
-            """Say nothing: pytest's output is for failures."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        http.socket = context.wrap_socket(http.socket, server_side=True)
-        thread = threading.Thread(target=http.serve_forever)
-        thread.start()
-        yield Librarian(f"https://127.0.0.1:{http.server_address[1]}/", authority, asked)
-        http.shutdown()
-        thread.join()
-
-
-def test_a_custom_resource_goes_through_a_webhook_on_the_loopback(server: KubeApiserver, librarian: Librarian) -> None:
-    ca_bundle = base64.b64encode(librarian.ca.cert_pem.bytes()).decode()
-    configuration = {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": "librarian"},
-        "webhooks": [
-            {
-                "name": "librarian.test.example",
-                "clientConfig": {"url": librarian.url, "caBundle": ca_bundle},
-                "rules": [
-                    {
-                        "apiGroups": ["test.example"],
-                        "apiVersions": ["v1"],
-                        "resources": ["shelves"],
-                        "operations": ["CREATE"],
-                    }
-                ],
-                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "library"}},
-                "sideEffects": "None",
-                "admissionReviewVersions": ["v1"],
-            }
-        ],
-    }
-    server.kubectl("create", "namespace", "library")
-    server.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(configuration))
+def test_a_custom_resource_goes_through_a_webhook_on_the_loopback(server: KubeApiserver) -> None:
+    def judge(request: Request) -> str | None:
+        return "too high to reach" if request["object"]["spec"]["boards"] > 10 else None
 
     def create(boards: int, *options: str) -> subprocess.CompletedProcess[str]:
         stdin = shelf(f"with-{boards}", boards)
         return server.kubectl("-n", "library", "create", *options, "-f", "-", stdin=stdin, check=False)
 
-    # It takes the API server a second or two to notice a registration.
-    assert eventually(lambda: create(11, "--dry-run=server").returncode == 1)
+    with ValidatingWebhook(judge) as librarian:
+        server.kubectl("create", "namespace", "library")
+        configuration = librarian.configuration("librarian", "library", "test.example", "shelves")
+        server.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(configuration))
+        # It takes the API server a second or two to notice a registration.
+        assert eventually(lambda: create(11, "--dry-run=server").returncode == 1)
 
-    refused, taken = create(11), create(10)
+        refused, taken = create(11), create(10)
 
-    assert 'admission webhook "librarian.test.example" denied the request: too high to reach' in refused.stderr
+    assert 'admission webhook "shelves.librarian.example" denied the request: too high to reach' in refused.stderr
     assert taken.stdout == "shelf.test.example/with-10 created\n"
     assert librarian.asked[-2:] == ["with-11", "with-10"]
 
@@ -199,6 +133,12 @@ def test_a_namespace_that_is_deleted_goes_with_what_was_in_it(server: KubeApiser
     server.kubectl("delete", "namespace", "short-lived", "--timeout=30s")
 
     assert "NotFound" in server.kubectl("-n", "short-lived", "get", "shelf", "doomed", check=False).stderr
+    # Admission knows the one who cleans up by this name.
+    assert "system:serviceaccount:kube-system:namespace-controller" in {
+        event["user"]["username"]
+        for event in server.audit_events()
+        if event["verb"] == "deletecollection" and event["objectRef"]["resource"] == "shelves"
+    }
 
 
 def test_an_object_whose_owner_is_gone_is_garbage_collected(server: KubeApiserver) -> None:

@@ -31,6 +31,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.support.binaries import Binaries
+from tests.support.kubectl import Kubectl
 
 START_TIMEOUT = 60.0
 CONTROLLERS = "namespace-controller,garbage-collector-controller,serviceaccount-controller"
@@ -62,6 +63,7 @@ class KubeApiserver:
         self._audit = audit
         self._crds = crds
         self._etcd_url = ""
+        self._tokens: dict[str, str] = {}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Self:
@@ -117,7 +119,9 @@ class KubeApiserver:
         self._launch(
             "kube-controller-manager",
             self.binaries.kube_controller_manager,
-            f"--kubeconfig={self.kubeconfig}",
+            f"--kubeconfig={self.dir / 'controller-manager.kubeconfig'}",
+            # Each controller acts as itself, for admission exempts two of them by name.
+            "--use-service-account-credentials",
             f"--controllers={CONTROLLERS}",
             "--leader-elect=false",
             "--secure-port=0",
@@ -133,14 +137,7 @@ class KubeApiserver:
         self, *arguments: str, stdin: str | None = None, check: bool = True
     ) -> subprocess.CompletedProcess[str]:
         """Run kubectl on this API server as cluster-admin."""
-        done = subprocess.run(
-            [self.binaries.kubectl, f"--kubeconfig={self.kubeconfig}", *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = Kubectl(self.binaries.kubectl, self.kubeconfig).run(*arguments, stdin=stdin)
         if check and done.returncode:
             raise AssertionError(f"kubectl {' '.join(arguments)}: {done.stdout}{done.stderr}")
         return done
@@ -160,7 +157,7 @@ class KubeApiserver:
             etcd, peer, secure = free_ports(3)
             self._etcd_url = f"http://127.0.0.1:{etcd}"
             self.url = f"https://127.0.0.1:{secure}"
-            self._write_kubeconfig()
+            self._write_kubeconfigs()
             try:
                 self._launch_etcd(f"http://127.0.0.1:{peer}")
                 self.start_apiserver()
@@ -275,23 +272,27 @@ class KubeApiserver:
                 serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
             )
         )
-        (self.dir / "tokens.csv").write_text(f'{self.token},admin,admin-uid,"system:masters"\n')
+        manager = secrets.token_urlsafe(24)
+        users = [f'{self.token},admin,admin-uid,"system:masters"', f"{manager},system:kube-controller-manager,kcm-uid"]
+        (self.dir / "tokens.csv").write_text("\n".join(users) + "\n")
+        self._tokens = {"kubeconfig": self.token, "controller-manager.kubeconfig": manager}
         policy = {"level": "Metadata", "omitStages": ["RequestReceived"]}
         self._write_yaml("audit-policy.yaml", {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [policy]})
 
-    def _write_kubeconfig(self) -> None:
+    def _write_kubeconfigs(self) -> None:
         cluster = {"server": self.url, "certificate-authority": str(self.ca_file)}
-        self._write_yaml(
-            self.kubeconfig.name,
-            {
-                "apiVersion": "v1",
-                "kind": "Config",
-                "clusters": [{"name": "test", "cluster": cluster}],
-                "users": [{"name": "admin", "user": {"token": self.token}}],
-                "contexts": [{"name": "test", "context": {"cluster": "test", "user": "admin"}}],
-                "current-context": "test",
-            },
-        )
+        for name, token in self._tokens.items():
+            self._write_yaml(
+                name,
+                {
+                    "apiVersion": "v1",
+                    "kind": "Config",
+                    "clusters": [{"name": "test", "cluster": cluster}],
+                    "users": [{"name": "user", "user": {"token": token}}],
+                    "contexts": [{"name": "test", "context": {"cluster": "test", "user": "user"}}],
+                    "current-context": "test",
+                },
+            )
 
     def _write_yaml(self, name: str, document: dict[str, Any]) -> None:
         path = self.dir / name
