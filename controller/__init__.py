@@ -1,0 +1,1 @@
+"""The controller: it carries every JobFlow from its first Job to its end."""

@@ -1,0 +1,1 @@
+"""What a flow entry can run as: the Volcano Job."""

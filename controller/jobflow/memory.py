@@ -1,0 +1,144 @@
+"""What a pass over a JobFlow leaves for the next one, besides what is stored.
+
+All of it is of the last seconds and can be lost: the cluster has the truth, and tells it again.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from controller.jobflow.actions import NameConflict, Outcome, RefusedJob
+from controller.jobflow.cluster import Stored
+from controller.jobflow.explain import JOB_REFUSED, NAME_CONFLICT
+from controller.jobflow.progress import LOST
+from controller.jobflow.snapshot import Problem
+from controller.jobflow.writes import pause_after, retry_after
+from shared.api.job import FINAL, Job
+from shared.api.jobflow import JobFlow
+from shared.api.meta import ObjectMeta
+
+LAG: Final = 1.0
+"""Seconds that a cache may take to show what this process has written, before the API server is asked."""
+
+
+@dataclass(slots=True)
+class Refusal:
+    """The attempts to create an entry's Job that failed in a row. `retry_at` is on the monotonic clock."""
+
+    problem: Problem
+    attempts: int
+    retry_at: float
+
+
+@dataclass(slots=True)
+class Memory:
+    """What is remembered of one JobFlow, by its uid. Moments are on the monotonic clock, in seconds."""
+
+    created: dict[str, tuple[Job, float]] = field(default_factory=dict)
+    """Own Jobs as the API server answered them, until the cache shows them; and when."""
+
+    departed: dict[str, Job] = field(default_factory=dict)
+    """Own Jobs that have gone, as they were last seen, until the status tells what became of them."""
+
+    refusals: dict[str, Refusal] = field(default_factory=dict)
+    """By entry name."""
+
+    newest: JobFlow | None = None
+    """The JobFlow as the API server answered it, until the cache is as new."""
+
+    confirmed_at: float | None = None
+    """When the live look was sent that brought what `confirmed` holds."""
+
+    confirmed: JobFlow | None = None
+
+    written_at: float | None = None
+    written_size: int = 0
+    written_version: str = ""
+    """The resourceVersion that this process gave the JobFlow last."""
+
+    besides: int = 0
+    """Bytes of JSON that the object takes besides its status, when it was last measured."""
+
+    faults: tuple[str, tuple[str, ...]] | None = None
+    """What is wrong with the spec, and of which generation."""
+
+    def latest(self, cached: JobFlow) -> JobFlow:
+        """The JobFlow as the cache has it, or as this process has since seen it."""
+        if self.newest and not is_as_new(cached.metadata, self.newest.metadata):
+            return self.newest
+        self.newest = None
+        return cached
+
+    def learn(self, live: Stored, asked_at: float, status_size: int) -> None:
+        """Take in an answer of the API server that was asked for at `asked_at`."""
+        self.newest = self.confirmed = live.jobflow
+        self.confirmed_at = asked_at
+        self.besides = max(0, live.size - status_size)
+
+    def own_jobs(self, cached: dict[str, Job], now: float) -> dict[str, Job]:
+        """The JobFlow's own Jobs: those of the cache, and those that it does not show yet.
+
+        What it has not shown for a second counts as gone, which makes somebody ask the API server.
+        """
+        for name, (job, at) in list(self.created.items()):
+            if name in cached or (name in self.departed and self.departed[name].uid == job.uid):
+                del self.created[name]
+            elif now - at > LAG:
+                self.departed.setdefault(name, job)
+                del self.created[name]
+        for name in self.departed.keys() & cached.keys():
+            del self.departed[name]
+        return {**cached, **{name: job for name, (job, _) in self.created.items()}} if self.created else cached
+
+    def take(self, outcomes: list[Outcome], now: float, chance: float) -> None:
+        """Remember how the attempts to create Jobs turned out. `chance`, from 0 to 1, spreads the next attempts."""
+        for outcome in outcomes:
+            if isinstance(outcome, RefusedJob):
+                self._refuse(
+                    outcome.flow, Problem(JOB_REFUSED, outcome.message, outcome.template_version, True), now, chance
+                )
+            elif isinstance(outcome, NameConflict):
+                self._refuse(outcome.flow, Problem(NAME_CONFLICT, "", outcome.template_version, True), now, chance)
+            else:
+                self.created[outcome.job.name] = (outcome.job, now)
+                self.refusals.pop(outcome.flow, None)
+
+    def _refuse(self, flow: str, problem: Problem, now: float, chance: float) -> None:
+        attempts = self.refusals[flow].attempts + 1 if flow in self.refusals else 1
+        self.refusals[flow] = Refusal(problem, attempts, now + retry_after(attempts) * (1 - chance / 4))
+
+    def problems(self, now: float) -> dict[str, Problem]:
+        """Why Jobs could not be created, and whether the next attempt has to wait."""
+        return {
+            flow: Problem(it.problem.reason, it.problem.message, it.problem.template_version, it.retry_at > now)
+            for flow, it in self.refusals.items()
+        }
+
+    def wrote(self, jobflow: JobFlow, now: float, size: int) -> None:
+        """A status of `size` bytes was stored: what it tells need not be remembered."""
+        self.written_at, self.written_size = now, size
+        self.written_version = jobflow.metadata.resource_version
+        told = {entry.name for entry in jobflow.status.job_status_list if entry.state in FINAL or entry.state == LOST}
+        for name in told & self.departed.keys():
+            del self.departed[name]
+
+    def next_retry(self, now: float) -> float | None:
+        """Seconds until a Job that was refused may be tried again; None if none was."""
+        return max(0.0, min(it.retry_at for it in self.refusals.values()) - now) if self.refusals else None
+
+    def pause_left(self, now: float) -> float:
+        """Seconds until a status that is not urgent may be written."""
+        return 0.0 if self.written_at is None else self.written_at + pause_after(self.written_size) - now
+
+
+def is_as_new(cached: ObjectMeta, known: ObjectMeta) -> bool:
+    """The cached object is the known one, or a later version of it.
+
+    Resource versions of one kind grow, and may be compared as numbers (Kubernetes says so since 1.35; etcd's revision
+    has always made it so). What is no number is as new only if it is equal.
+    """
+    if cached.resource_version == known.resource_version:
+        return True
+    try:
+        return int(cached.resource_version) > int(known.resource_version)
+    except ValueError:
+        return False

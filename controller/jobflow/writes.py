@@ -1,0 +1,23 @@
+"""Say when a status may be written, and when a Job that was refused is tried again."""
+
+from typing import Final
+
+SHORTEST_PAUSE: Final = 0.5
+"""Seconds between two writes of one JobFlow's status, but for what is stored at once."""
+
+BYTES_PER_SECOND: Final = 256 * 1024
+"""What the statuses of one JobFlow may cost on average: 3 s between writes of 750 KB."""
+
+FIRST_RETRY: Final = 1.0
+LAST_RETRY: Final = 20.0
+"""Seconds from a refusal to the next attempt: at first, and after many."""
+
+
+def pause_after(size: int) -> float:
+    """Seconds to wait after a write of a status of `size` bytes."""
+    return max(SHORTEST_PAUSE, size / BYTES_PER_SECOND)
+
+
+def retry_after(attempts: int) -> float:
+    """Seconds to wait after the `attempts`-th refusal in a row; half of it is left to chance by whoever waits."""
+    return float(min(FIRST_RETRY * 2 ** min(attempts - 1, 10), LAST_RETRY))

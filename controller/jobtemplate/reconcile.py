@@ -1,0 +1,71 @@
+"""Keep the status of JobTemplates true, and cheap: thousands of Jobs may be made from one template."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from controller.jobtemplate.status import TEMPLATE, jobs_made, status_patch
+from shared.api.job import Job
+from shared.api.jobtemplate import JobTemplate
+from shared.api.meta import Key
+from shared.kube.cache import Reader
+from shared.kube.errors import NotFound
+
+PAUSE: Final = 5.0
+"""Seconds between two writes of one template's status."""
+
+
+class Cluster(Protocol):
+    """The API server, as far as JobTemplates need it."""
+
+    async def patch_jobtemplate_status(self, key: Key, patch: bytes) -> JobTemplate:
+        """Send a JSON patch to the status subresource. Raises Conflict where the patch's resourceVersion is old."""
+        ...
+
+
+class JobTemplateReconciler:
+    """Write which Jobs exist from a template, at most once in `PAUSE` seconds, and always the true list in the end.
+
+    `writes` bounds the writes in flight in the whole program; `monotonic` is a clock in seconds.
+    """
+
+    def __init__(
+        self,
+        templates: Reader[JobTemplate],
+        jobs: Reader[Job],
+        cluster: Cluster,
+        *,
+        writes: asyncio.Semaphore,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._templates = templates
+        self._jobs = jobs
+        self._cluster = cluster
+        self._writes = writes
+        self._monotonic = monotonic
+        self._written: dict[Key, float] = {}
+
+    async def reconcile(self, key: Key) -> float | None:
+        """One pass. Returns the seconds after which to look again, None for when something wakes it.
+
+        Raises what the API server's failures raise, for the caller to try again after a while.
+        """
+        template = self._templates.get(key)
+        if template is None:
+            self._written.pop(key, None)
+            return None
+        wanted = jobs_made(self._jobs.indexed(TEMPLATE, str(key)))
+        if wanted == template.status:
+            return None
+        now = self._monotonic()
+        wait = self._written.get(key, now - PAUSE) + PAUSE - now
+        if wait > 0:
+            return wait
+        self._written[key] = now
+        async with self._writes:
+            try:
+                await self._cluster.patch_jobtemplate_status(key, status_patch(template, wanted))
+            except NotFound:
+                return None
+        # Jobs that came and went meanwhile wake nobody if the cache shows the old status once more.
+        return PAUSE
