@@ -1,0 +1,1 @@
+"""`make demo`: JobFlow at work in a minute, on a machine that has nothing but Python."""

@@ -1,0 +1,64 @@
+"""The ValidatingWebhookConfiguration with which an API server asks our webhook, at a URL of this machine.
+
+The chart has its own, with a Service; both say the same about when to ask.
+"""
+
+import base64
+
+from devcluster.resources import JSON
+
+NAME = "jobflow-webhook"
+TIMEOUT_SECONDS = 5
+
+CLEANERS = (
+    "system:serviceaccount:kube-system:namespace-controller",
+    "system:serviceaccount:kube-system:generic-garbage-collector",
+    "system:kube-controller-manager",
+)
+"""Who cleans up the cluster: they are never held up, not even by a webhook that is down."""
+
+MATCH_CONDITIONS = (
+    (
+        "not-cleaning-up",
+        f"!(request.operation == 'DELETE' && request.userInfo.username in [{', '.join(repr(c) for c in CLEANERS)}])",
+    ),
+    (
+        "spec-changes",
+        "request.operation != 'UPDATE' || !has(oldObject.spec) || !has(object.spec) || object.spec != oldObject.spec",
+    ),
+)
+
+
+def webhook_configuration(url: str, ca_bundle: bytes) -> JSON:
+    """Return the registration of the webhook that answers below `url`, trusted by `ca_bundle` (PEM)."""
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": NAME},
+        "webhooks": [_webhook(plural, url, ca_bundle) for plural in ("jobflows", "jobtemplates")],
+    }
+
+
+def _webhook(plural: str, url: str, ca_bundle: bytes) -> JSON:
+    return {
+        "name": f"{plural}.flow.volcano.sh",
+        "clientConfig": {
+            "url": f"{url.rstrip('/')}/validate/{plural}",
+            "caBundle": base64.b64encode(ca_bundle).decode(),
+        },
+        "rules": [
+            {
+                "apiGroups": ["flow.volcano.sh"],
+                "apiVersions": ["v1alpha1"],
+                "operations": ["CREATE", "UPDATE", "DELETE"],
+                "resources": [plural],
+                "scope": "Namespaced",
+            }
+        ],
+        "matchConditions": [{"name": name, "expression": expression} for name, expression in MATCH_CONDITIONS],
+        "admissionReviewVersions": ["v1"],
+        "failurePolicy": "Fail",
+        "matchPolicy": "Equivalent",
+        "sideEffects": "None",
+        "timeoutSeconds": TIMEOUT_SECONDS,
+    }
