@@ -1,0 +1,67 @@
+"""What the door to the API server counts, under client-go's names where it has one. Labels never name an object."""
+
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+NO_ANSWER: Final = "<error>"
+"""The code that client-go counts where no answer came."""
+
+
+class KubeMetrics:
+    """Requests by verb and code, waits that the server asked for, lists, watches, and objects that fit no type."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._requests = Counter(
+            "rest_client_requests",
+            "Requests to the API server, by HTTP method and the answer's code.",
+            ("code", "method"),
+            registry=registry,
+        )
+        self._duration = Histogram(
+            "rest_client_request_duration_seconds",
+            "Time from sending a request to its whole answer, by verb; watches aside.",
+            ("verb",),
+            buckets=(0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 15, 60),
+            registry=registry,
+        )
+        self._held_back = Counter(
+            "jobflow_kube_requests_held_back",
+            "Requests that were not sent because the API server had asked to wait, by verb and resource.",
+            ("verb", "resource"),
+            registry=registry,
+        )
+        self._lists = Counter("reflector_lists", "Lists that were begun, by resource.", ("name",), registry=registry)
+        self._watches = Counter(
+            "reflector_watches", "Watches that were begun, by resource.", ("name",), registry=registry
+        )
+        self._unread = Counter(
+            "jobflow_unreadable_objects",
+            "Objects and watch events that could not be understood, by resource.",
+            ("resource",),
+            registry=registry,
+        )
+
+    def request(self, method: str, code: str) -> None:
+        """A request was sent, and answered with `code`."""
+        self._requests.labels(code, method).inc()
+
+    def duration(self, verb: str, seconds: float) -> None:
+        """A request took this long."""
+        self._duration.labels(verb).observe(seconds)
+
+    def held_back(self, verb: str, resource: str) -> None:
+        """A request was not sent."""
+        self._held_back.labels(verb, resource).inc()
+
+    def listing(self, resource: str) -> None:
+        """A list begins."""
+        self._lists.labels(resource).inc()
+
+    def watching(self, resource: str) -> None:
+        """A watch begins."""
+        self._watches.labels(resource).inc()
+
+    def unread(self, resource: str) -> None:
+        """An object or a line of a watch could not be understood."""
+        self._unread.labels(resource).inc()
