@@ -20,36 +20,38 @@ class FieldPath:
     Paths never change; `/` makes a new one. `parts` are the keys and indexes, for whoever looks the place up again.
     """
 
-    __slots__ = ("_text", "parts")
+    __slots__ = ("parts",)
 
-    def __init__(self, *parts: str | int) -> None:
-        self.parts: tuple[str | int, ...] = parts
-        self._text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
+    def __init__(self, *parts: "str | int | Key") -> None:
+        self.parts = parts
 
     def __truediv__(self, part: str | int) -> "FieldPath":
-        text = f"{self._text}[{part}]" if isinstance(part, int) else f"{self._text}.{part}" if self._text else part
-        return self._longer(part, text)
+        return FieldPath(*self.parts, part)
 
     def key(self, name: str) -> "FieldPath":
         """The value under a key that users choose: `spec.plugins[svc]`, as Kubernetes prints keys of maps."""
-        return self._longer(name, f"{self._text}[{shown(name)}]")
-
-    def _longer(self, part: str | int, text: str) -> "FieldPath":
-        longer = FieldPath()
-        longer.parts, longer._text = (*self.parts, part), text
-        return longer
+        return FieldPath(*self.parts, Key(name))
 
     def __str__(self) -> str:
-        return self._text
+        return "".join(
+            f"[{part}]" if isinstance(part, int) else f"[{shown(part)}]" if isinstance(part, Key) else f".{part}"
+            for part in self.parts
+        ).removeprefix(".")
 
     def __repr__(self) -> str:
-        return f"FieldPath({self._text})"
+        return f"FieldPath({self})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, FieldPath) and self._text == other._text
+        return isinstance(other, FieldPath) and str(self) == str(other)
 
     def __hash__(self) -> int:
-        return hash(self._text)
+        return hash(str(self))
+
+
+class Key(str):
+    """A key that users choose, in a map: no field of the schema."""
+
+    __slots__ = ()
 
 
 METADATA: Final = FieldPath("metadata")

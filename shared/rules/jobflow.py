@@ -1,0 +1,277 @@
+"""What a valid JobFlow is when it is created, and for a plan to be made of it.
+
+One function is one rule; its docstring is the rule as a user hears it. Rules look at different mistakes: what one rule
+has said, no other says again. `ON_CREATE` is the whole policy; `jobflow_update.py` has that of updates, and
+`jobflow_warnings.py` what is worth knowing and not wrong.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from shared.api.jobflow import JobFlow, JobFlowSpec, RetainPolicy
+from shared.api.meta import ObjectMeta
+from shared.flow import graph, names
+from shared.rules.fault import (
+    METADATA,
+    SPEC,
+    Fault,
+    FieldPath,
+    duplicate,
+    invalid,
+    not_found,
+    not_supported,
+    required,
+    shown,
+    too_long,
+    too_many,
+)
+from shared.rules.probes import probe_ports_are_valid, probe_texts_fit, probes_are_complete
+from shared.rules.rule import DocumentOrder, Rule, judge
+from shared.rules.submission import Submission
+
+DEPENDENCIES_PER_FLOW: Final = 100
+"""A JobFlow may have as many dependencies in all as this many times its most entries."""
+
+MOST_BYTES: Final = 1_300_000
+"""What a JobFlow and its status may come to: etcd takes 1.5 MB, and the status tells more than the least."""
+
+STATUS_PER_FLOW: Final = 60
+"""The least that the status says of an entry, in bytes beside its Job's name, which is in it twice."""
+
+LOOP_ENDS: Final = 10
+"""Of a loop of more than twice as many names, so many are printed from each end."""
+
+RETAIN_POLICIES: Final = tuple(policy.value for policy in RetainPolicy)
+
+A_SUBDOMAIN: Final = (
+    'lower case letters, digits, "-" and ".", with a letter or digit at both ends and on both sides of each "."'
+)
+
+
+def faults_on_create(jobflow: JobFlow, *, max_flows: int, size: int) -> list[Fault]:
+    """Every reason to refuse a new JobFlow, in the order of the document.
+
+    `size` is the object's, in bytes of JSON. A JobFlow with far too many entries or dependencies is told just that:
+    that takes no time, whatever it has.
+    """
+    given = Submission(jobflow, max_flows, size)
+    return list(not_too_many(given)) or judge(ON_CREATE, given, ORDER)
+
+
+def plan_faults(jobflow: JobFlow, started: Collection[str] = ()) -> list[Fault]:
+    """Every reason why no plan can be made of a JobFlow that was stored although the webhook would have refused it.
+
+    Those are fewer than on creation, in the same words. Names of entries in `started` are not judged: a Job that
+    exists has a name that fits. Linear in entries and dependencies.
+    """
+    return judge(FOR_A_PLAN, Submission(jobflow, started=started), ORDER)
+
+
+@Rule
+def has_flows(given: Submission) -> Iterator[Fault]:
+    """A JobFlow has at least one entry."""
+    if not given.flows:
+        yield required(SPEC / "flows", "must have at least one entry")
+
+
+@Rule
+def not_too_many(given: Submission) -> Iterator[Fault]:
+    """A JobFlow has at most `--max-flows` entries (1,000), and at most 100 times as many dependencies in all."""
+    most = given.max_flows * DEPENDENCIES_PER_FLOW
+    if len(given.flows) > given.max_flows:
+        yield too_many(SPEC / "flows", len(given.flows), given.max_flows)
+    elif (count := sum(len(flow.targets) for flow in given.flows)) > most:
+        yield too_many(SPEC / "flows", count, most, of="dependencies")
+
+
+@Rule
+def fits_etcd(given: Submission) -> Iterator[Fault]:
+    """A JobFlow leaves room for its status: what is larger could be stored, but never finished."""
+    jobflow = _jobflow_name(given.jobflow.metadata)
+    needed = sum(2 * len(names.child_name(jobflow, flow.name)) + STATUS_PER_FLOW for flow in given.flows)
+    if given.size + needed > MOST_BYTES:
+        parts = ", ".join(f"{part} {count}" for part, count in _largest_parts(given.jobflow, given.size))
+        size = f"{given.size} bytes ({parts})" if parts else f"{given.size} bytes"
+        yield too_long(SPEC, MOST_BYTES, f"the object has {size}, and its status will need at least {needed}")
+
+
+@Rule
+def names_are_valid(given: Submission) -> Iterator[Fault]:
+    """An entry has the name of a JobTemplate: a DNS-1123 subdomain of at most 253 characters."""
+    for i, flow in given.first_of_each_name():
+        at = SPEC / "flows" / i / "name"
+        if not flow.name:
+            yield required(at, "must be the name of a JobTemplate")
+        elif flow.name in given.started or names.is_subdomain(flow.name):
+            continue
+        elif len(flow.name) > names.LONGEST_SUBDOMAIN:
+            yield too_long(at, names.LONGEST_SUBDOMAIN)
+        else:
+            yield invalid(at, flow.name, f"must be the name of a JobTemplate: {A_SUBDOMAIN}")
+
+
+@Rule
+def names_are_unique(given: Submission) -> Iterator[Fault]:
+    """A JobTemplate appears once in a JobFlow, because its name names the Job."""
+    seen = {""}
+    for i, flow in enumerate(given.flows):
+        if flow.name in seen and flow.name:
+            yield duplicate(SPEC / "flows" / i / "name", flow.name)
+        seen.add(flow.name)
+
+
+@Rule
+def targets_exist(given: Submission) -> Iterator[Fault]:
+    """An entry depends on entries of the same JobFlow only."""
+    known = dict.fromkeys(flow.name for flow in given.flows if flow.name).keys()
+    for i, flow in enumerate(given.flows):
+        if known >= set(flow.targets):
+            continue
+        at = SPEC / "flows" / i / "dependsOn" / "targets"
+        for target, j in _first_places(flow.targets).items():
+            if target not in known:
+                yield not_found(at / j, target, "names no entry of spec.flows", among=known)
+
+
+@Rule
+def targets_are_unique(given: Submission) -> Iterator[Fault]:
+    """An entry names each entry that it depends on once."""
+    for i, flow in enumerate(given.flows):
+        if len(set(flow.targets)) == len(flow.targets):
+            continue
+        first, at = _first_places(flow.targets), SPEC / "flows" / i / "dependsOn" / "targets"
+        for j, target in enumerate(flow.targets):
+            if first[target] != j:
+                yield duplicate(at / j, target)
+
+
+@Rule
+def not_after_itself(given: Submission) -> Iterator[Fault]:
+    """An entry does not depend on itself."""
+    for i, flow in given.first_of_each_name():
+        if flow.name and flow.name in flow.targets:
+            at = SPEC / "flows" / i / "dependsOn" / "targets" / flow.targets.index(flow.name)
+            yield invalid(at, flow.name, "must not be the entry itself")
+
+
+@Rule
+def no_cycle(given: Submission) -> Iterator[Fault]:
+    """Entries do not wait for each other in a loop: none of them could ever start."""
+    depends = graph.graph_of(flow for flow in given.flows if flow.name)
+    cycles = list(graph.shortest_cycles(depends))
+    first = _first_places(flow.name for flow in given.flows) if cycles else {}
+    for cycle in cycles:
+        i = first[cycle[0]]
+        at = SPEC / "flows" / i / "dependsOn" / "targets" / depends[cycle[0]].index(cycle[1])
+        loop = _in_short([cycle[0], *reversed(cycle)])
+        yield invalid(at, cycle[1], f"must not close a loop: {loop} (each runs after the one before it)")
+
+
+@Rule
+def child_names_fit(given: Submission) -> Iterator[Fault]:
+    """The Job of an entry, `<jobflow>-<entry>`, has a name of at most 59 characters, so that its Pods' fit into 63."""
+    to_judge = [(i, flow.name) for i, flow in given.first_of_each_name() if flow.name not in given.started]
+    if given.started and not to_judge:
+        return
+    if fault := _jobflow_name_fault(given.jobflow.metadata):
+        yield fault
+        return
+    jobflow = _jobflow_name(given.jobflow.metadata)
+    for i, name in to_judge:
+        child = names.child_name(jobflow, name)
+        excess = len(child) - names.LONGEST_CHILD
+        if excess > 0 and names.is_subdomain(name):
+            yield _leaves_no_room(SPEC / "flows" / i / "name", name, excess, child)
+
+
+@Rule
+def retain_policy_is_known(given: Submission) -> Iterator[Fault]:
+    """`jobRetainPolicy` is `retain` or `delete`."""
+    policy = given.jobflow.spec.job_retain_policy
+    if policy is not None and policy not in RETAIN_POLICIES:
+        yield not_supported(SPEC / "jobRetainPolicy", policy, RETAIN_POLICIES)
+
+
+ON_CREATE: Final[tuple[Rule[Submission], ...]] = (
+    has_flows,
+    not_too_many,
+    fits_etcd,
+    names_are_valid,
+    names_are_unique,
+    targets_exist,
+    targets_are_unique,
+    not_after_itself,
+    no_cycle,
+    child_names_fit,
+    retain_policy_is_known,
+    probes_are_complete,
+    probe_ports_are_valid,
+    probe_texts_fit,
+)
+
+FOR_A_PLAN: Final[tuple[Rule[Submission], ...]] = (
+    has_flows,
+    names_are_valid,
+    names_are_unique,
+    targets_exist,
+    not_after_itself,
+    no_cycle,
+    child_names_fit,
+)
+
+ORDER: Final = DocumentOrder(metadata=ObjectMeta, spec=JobFlowSpec)
+
+
+def _jobflow_name(metadata: ObjectMeta) -> str:
+    """The JobFlow's name, or where the API server is still to make one, the longest that it can become."""
+    if metadata.name or not metadata.generate_name:
+        return metadata.name
+    return names.longest_generated_name(metadata.generate_name)
+
+
+def _jobflow_name_fault(metadata: ObjectMeta) -> Fault | None:
+    """What is wrong with the JobFlow's own name, so that no entry's Job could have a name."""
+    name = _jobflow_name(metadata)
+    if not name:
+        return required(METADATA / "name", "name or generateName is required")
+    given, at = metadata.name, METADATA / "name"
+    room = names.LONGEST_JOBFLOW
+    if not given:
+        given, at = metadata.generate_name, METADATA / "generateName"
+        room -= len(name) - len(given[: names.LONGEST_GENERATED_BASE])
+    if len(given) > room:
+        return _leaves_no_room(at, given, len(given) - room, names.child_name(name, "x"), "even the shortest")
+    if not names.is_subdomain(name):
+        return invalid(at, given, f"must be a name that its Jobs' can begin with: {A_SUBDOMAIN}")
+    return None
+
+
+def _leaves_no_room(at: FieldPath, name: str, excess: int, child: str, whose: str = "its") -> Fault:
+    characters = "1 character" if excess == 1 else f"{excess} characters"
+    why = f'{whose} Job would be named "{shown(child)}", with {len(child)} characters; at most {names.LONGEST_CHILD}'
+    return invalid(at, name, f"must be {characters} shorter: {why} leave room for the names of Pods")
+
+
+def _largest_parts(jobflow: JobFlow, size: int) -> list[tuple[str, int]]:
+    """What takes up an object's bytes, the largest first, without what is less than a twentieth of it."""
+    parts = {
+        "names and targets": sum(len(text) + 3 for flow in jobflow.flows for text in (flow.name, *flow.targets)),
+        "patches": sum(len(msgspec.json.encode(flow.patch)) for flow in jobflow.flows if flow.patch),
+        "annotations": len(msgspec.json.encode(jobflow.metadata.annotations)),
+    }
+    return sorted(((part, n) for part, n in parts.items() if n * 20 >= size), key=lambda part: -part[1])
+
+
+def _first_places(words: Iterable[str]) -> dict[str, int]:
+    first: dict[str, int] = {}
+    for place, word in enumerate(words):
+        first.setdefault(word, place)
+    return first
+
+
+def _in_short(loop: Sequence[str]) -> str:
+    if len(loop) > 2 * LOOP_ENDS:
+        loop = [*loop[:LOOP_ENDS], "...", *loop[-LOOP_ENDS:]]
+    return " -> ".join(map(shown, loop))
