@@ -14,7 +14,7 @@ from controller.jobflow.snapshot import Problem
 from controller.jobflow.writes import pause_after, retry_after
 from shared.api.job import FINAL, Job
 from shared.api.jobflow import JobFlow
-from shared.api.meta import ObjectMeta
+from shared.kube.cache import is_newer
 
 LAG: Final = 1.0
 """Seconds that a cache may take to show what this process has written, before the API server is asked."""
@@ -63,7 +63,7 @@ class Memory:
 
     def latest(self, cached: JobFlow) -> JobFlow:
         """The JobFlow as the cache has it, or as this process has since seen it."""
-        if self.newest and not is_as_new(cached.metadata, self.newest.metadata):
+        if self.newest and is_newer(self.newest, cached):
             return self.newest
         self.newest = None
         return cached
@@ -129,16 +129,3 @@ class Memory:
         """Seconds until a status that is not urgent may be written."""
         return 0.0 if self.written_at is None else self.written_at + pause_after(self.written_size) - now
 
-
-def is_as_new(cached: ObjectMeta, known: ObjectMeta) -> bool:
-    """The cached object is the known one, or a later version of it.
-
-    Resource versions of one kind grow, and may be compared as numbers (Kubernetes says so since 1.35; etcd's revision
-    has always made it so). What is no number is as new only if it is equal.
-    """
-    if cached.resource_version == known.resource_version:
-        return True
-    try:
-        return int(cached.resource_version) > int(known.resource_version)
-    except ValueError:
-        return False

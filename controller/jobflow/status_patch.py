@@ -68,13 +68,13 @@ def _members(path: str, before: dict[str, JSON], after: dict[str, JSON]) -> Iter
 def _changed(path: str, before: JSON, after: JSON) -> Iterator[Operation]:
     if isinstance(before, dict) and isinstance(after, dict):
         yield from _members(path, before, after)
-    elif isinstance(before, list) and isinstance(after, list):
+    elif isinstance(before, tuple) and isinstance(after, tuple):  # what msgspec makes of a tuple
         yield from _items(path, before, after)
     else:
         yield {"op": "replace", "path": path, "value": after}
 
 
-def _items(path: str, before: list[JSON], after: list[JSON]) -> Iterator[Operation]:
+def _items(path: str, before: tuple[JSON, ...], after: tuple[JSON, ...]) -> Iterator[Operation]:
     """Keep the common beginning and end of two lists, and change what lies between."""
     shorter = min(len(before), len(after))
     head = next((i for i in range(shorter) if before[i] != after[i]), shorter)
