@@ -1,15 +1,27 @@
-"""Builds what the tests marked `real` need, before the first of them, while no test's time limit runs."""
+"""What holds for all tests: how many cases Hypothesis makes, and when the binaries of the real API server are built.
 
+`CI=1` picks more cases, and the same ones every time; `--hypothesis-profile` picks by hand. A failure prints what
+makes it come again.
+"""
+
+import os
 from contextlib import suppress
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.binaries import NotAvailableError, ensure_binaries
+
+# No deadlines: what is slow is measured in tests/bench, and this machine may be busy.
+settings.register_profile("dev", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("dev"), max_examples=400, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.option.collectonly or not any(item.get_closest_marker("real") for item in session.items):
         return
+    # The binaries are built before the first of the tests marked `real`, while no test's time limit runs.
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     # What cannot be built is said by the fixtures: they skip their tests, or fail them in CI.
     with suppress(NotAvailableError):
