@@ -20,6 +20,9 @@ NAME_CONFLICT: Final = "JobNameConflict"
 JOB_REFUSED: Final = "JobRefused"
 TEMPLATE_NOT_FOUND: Final = "TemplateNotFound"
 
+GONE: Final = "it is gone"
+NOT_OURS: Final = "the Job of that name is not, or not any more, of this JobFlow"
+
 LONGEST: Final = 1024
 """Characters that a message may have."""
 
@@ -55,7 +58,7 @@ def _failures(seen: Snapshot, progress: Progress) -> Iterator[Matter]:
     for flow, state in progress.states.items():
         name = child_name(seen.jobflow.name, flow)
         if state == LOST:
-            found = seen.absent.get(name, "it is gone")
+            found = NOT_OURS if name in seen.strangers else seen.absent.get(name, GONE)
             yield Matter(JOB_LOST, f'Job "{name}" was lost before it finished: {found}')
         elif state in (JobPhase.FAILED, JobPhase.TERMINATED):
             yield Matter(JOB_FAILED, f'Job "{name}" is {state}')

@@ -32,14 +32,14 @@ def take_snapshot(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetim
     strangers: set[str] = set()
     for flow in jobflow.flows:
         name = child_name(jobflow.name, flow.name)
-        if name in jobs or name in started:
+        if name in jobs:
             continue
-        template = caches.templates.get(Key(jobflow.namespace, flow.name))
-        if template:
-            templates[flow.name] = template
         job = caches.jobs.get(Key(jobflow.namespace, name))
         if job and job.owner_uid != jobflow.uid:
             strangers.add(name)
+        template = caches.templates.get(Key(jobflow.namespace, flow.name)) if name not in started else None
+        if template:
+            templates[flow.name] = template
     return Snapshot(
         jobflow=jobflow,
         now=now,

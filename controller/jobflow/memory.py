@@ -128,4 +128,3 @@ class Memory:
     def pause_left(self, now: float) -> float:
         """Seconds until a status that is not urgent may be written."""
         return 0.0 if self.written_at is None else self.written_at + pause_after(self.written_size) - now
-

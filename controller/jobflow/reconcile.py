@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 from controller.jobflow import triggers
 from controller.jobflow.actions import Created, CreateJob, DeleteJob, NameConflict, Outcome, RefusedJob
 from controller.jobflow.cluster import Cluster
+from controller.jobflow.explain import GONE, NOT_OURS
 from controller.jobflow.ladder import fitted, size_of
 from controller.jobflow.live import LiveLook, Superseded, may_delete_jobs, may_start_jobs
 from controller.jobflow.look import Caches, take_snapshot
@@ -128,10 +129,8 @@ class JobFlowReconciler:
         try:
             job = await self._cluster.get_job(Key(jobflow.namespace, name))
         except NotFound:
-            return "it is gone"
-        if job.owner_uid == jobflow.uid:
-            return job
-        return "a Job of that name exists that is not of this JobFlow" if job.owner_uid else "it has no owner any more"
+            return GONE
+        return job if job.owner_uid == jobflow.uid else NOT_OURS
 
     # Start what is ready
 

@@ -14,7 +14,6 @@ import json
 import secrets
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import tempfile
@@ -30,6 +29,7 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from devcluster.stack.programs import free_ports
 from tests.support.binaries import Binaries
 from tests.support.kubectl import Kubectl
 
@@ -298,13 +298,3 @@ class KubeApiserver:
         path = self.dir / name
         path.touch(mode=0o600)
         path.write_text(yaml.safe_dump(document))
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports of 127.0.0.1 that nobody uses now; somebody else may take one before it is used."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [int(each.getsockname()[1]) for each in held]
-    finally:
-        for each in held:
-            each.close()

@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -34,17 +35,25 @@ class Kubectl:
 
     def run(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run it and return whatever came of it."""
-        # What it has learnt of a server is kept by port, and ports of tests are used again by other servers.
-        cache = self.kubeconfig.parent / "kubectl-cache"
-        options = [f"--kubeconfig={self.kubeconfig}", f"--cache-dir={cache}", f"--namespace={self.namespace}"]
         return subprocess.run(
-            [self.program, *options, *arguments], input=stdin, capture_output=True, text=True, timeout=90, check=False
+            [*self._command(), *arguments], input=stdin, capture_output=True, text=True, timeout=90, check=False
         )
 
     def __call__(self, *arguments: str, stdin: str | None = None) -> str:
         done = self.run(*arguments, stdin=stdin)
         assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stdout}{done.stderr}"
         return done.stdout
+
+    @contextmanager
+    def following(self, kind: str, name: str, *options: str) -> Iterator[Iterator[str]]:
+        """Follow an object as `kubectl get -w` does; yields its lines, which end only with the block."""
+        command = [*self._command(), "get", kind, name, "-w", *options]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as following:
+            assert following.stdout
+            try:
+                yield iter(following.stdout)
+            finally:
+                following.terminate()
 
     def refused(self, *arguments: str, stdin: str | None = None) -> str:
         """Run what must fail, and return what kubectl tells its user."""
@@ -54,7 +63,7 @@ class Kubectl:
 
     def apply(self, *objects: Object) -> str:
         """Apply objects, and return the warnings."""
-        done = self.run("apply", "-f", "-", stdin=yaml.safe_dump_all(objects))
+        done = self.run("apply", "-f", "-", stdin=as_yaml(*objects))
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stderr
 
@@ -91,8 +100,23 @@ class Kubectl:
         assert not errors, errors
         return [(event["type"], event["object"]) for event in events if event["type"] != "BOOKMARK"]
 
+    def _command(self) -> list[str]:
+        # What it has learnt of a server is kept by port, and ports of tests are used again by other servers.
+        cache = self.kubeconfig.parent / "kubectl-cache"
+        return [
+            str(self.program),
+            f"--kubeconfig={self.kubeconfig}",
+            f"--cache-dir={cache}",
+            f"--namespace={self.namespace}",
+        ]
+
     def _path(self, plural: str) -> str:
         return f"{PATHS[plural]}/namespaces/{self.namespace}/{plural}"
+
+
+def as_yaml(*objects: Object) -> str:
+    """Return a manifest, for kubectl's standard input."""
+    return str(yaml.safe_dump_all(objects, sort_keys=False))
 
 
 def documents(*files: Path) -> Iterator[Object]:

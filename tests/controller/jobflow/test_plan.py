@@ -26,7 +26,9 @@ def started(seen: Snapshot) -> list[str]:
         pytest.param({"get": "Completed"}, ["etl-clean", "etl-count"], id="both arms start together"),
         pytest.param({"get": "Completed", "clean": "Completed", "count": "Running"}, [], id="the join waits"),
         pytest.param({"get": "Completed", "clean": "Completed", "count": "Completed"}, ["etl-train"], id="it goes on"),
-        pytest.param({"get": "Completed", "clean": "Aborted"}, ["etl-count"], id="a suspended Job holds up its own arm"),
+        pytest.param(
+            {"get": "Completed", "clean": "Aborted"}, ["etl-count"], id="a suspended Job holds up its own arm"
+        ),
         pytest.param({"get": "Failed"}, [], id="after a failure nothing new starts"),
         pytest.param({"get": "Completed", "clean": "Failed"}, [], id="not in the other arm either"),
     ],

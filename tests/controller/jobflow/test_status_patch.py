@@ -39,7 +39,9 @@ def patched(stored: JobFlow, wanted: JobFlowStatus) -> Any:
 
 
 def states() -> st.SearchStrategy[dict[str, str]]:
-    return st.dictionaries(st.sampled_from(["get", "clean", "count", "train", "a~b", "b"]), st.sampled_from(list(JobPhase)))
+    return st.dictionaries(
+        st.sampled_from(["get", "clean", "count", "train", "a~b", "b"]), st.sampled_from(list(JobPhase))
+    )
 
 
 @given(states(), states())
