@@ -1,3 +1,4 @@
+import itertools
 from typing import Any
 
 from hypothesis import given, settings
@@ -191,7 +192,7 @@ async def test_a_refused_job_is_tried_again_with_growing_pauses_and_told_in_the_
         "reason": "JobRefused",
         "message": 'get waits: queue "x" is closed',
     }
-    pauses = [later - earlier for earlier, later in zip(attempts, attempts[1:], strict=False)]
+    pauses = [later - earlier for earlier, later in itertools.pairwise(attempts)]
     assert 0.7 <= pauses[0] <= 1.5
     assert all(14 <= pause <= 21 for pause in pauses[5:])
     world.refusing.clear()
