@@ -1,0 +1,374 @@
+"""Writing objects: create, update and patch, each as one story from the body that came to what is stored.
+
+The order is that of a real API server: what the server owns is filled in, the schema prunes, defaults and judges, then
+the webhooks are asked, then it is written, unless somebody was faster. `deletion.py` has the story of deletes.
+"""
+
+import secrets
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from devcluster import apply, schema, strategies, validation
+from devcluster.errors import (
+    StatusError,
+    already_exists,
+    apply_conflicts,
+    bad_request,
+    conflict,
+    forbidden,
+    invalid,
+    not_found,
+)
+from devcluster.identity import User
+from devcluster.patches import PatchError, apply_patch
+from devcluster.resources import JSON, Cause, Resource
+from devcluster.store import Stale, Store, Stored, as_stored
+
+APPLY = "application/apply-patch+yaml"
+NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+LONGEST_PREFIX = 58  # of a generated name
+SYSTEM_FIELDS = (
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
+
+Make = Callable[[JSON], JSON]
+
+
+@dataclass(slots=True)
+class Call:
+    """Who writes, and how."""
+
+    user: User
+    manager: str = "unknown"
+    dry_run: bool = False
+    field_validation: str = "Ignore"  # or Warn, or Strict
+    options: JSON = field(default_factory=dict)  # as the webhook sees them
+    warnings: list[str] = field(default_factory=list)  # for the caller
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What the webhooks are asked about. Objects are dicts in the version of `resource`."""
+
+    operation: str  # CREATE, UPDATE, DELETE
+    resource: Resource
+    namespace: str
+    name: str  # empty in a deletecollection
+    subresource: str
+    new: JSON | None
+    old: JSON | None
+
+
+class Admission(Protocol):
+    """Those who may refuse a write at the last moment."""
+
+    async def review(self, call: Call, review: Review) -> None:
+        """Return, or raise the StatusError that the caller gets."""
+
+
+def rfc3339(moment: datetime) -> str:
+    """Return a time as metadata has it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def view(resource: Resource, obj: JSON) -> JSON:
+    """Return a stored object as this resource shows it."""
+    return resource.from_stored(obj) if resource.from_stored else obj
+
+
+def stored_form(resource: Resource, obj: JSON) -> JSON:
+    """Return an object of this resource as it is stored."""
+    return resource.to_stored(obj) if resource.to_stored else obj
+
+
+class Objects:
+    """The writing half of the API."""
+
+    def __init__(self, store: Store, admission: Admission, now: Callable[[], datetime]) -> None:
+        self.store = store
+        self.admission = admission
+        self.now = now
+
+    async def create(
+        self, call: Call, resource: Resource, namespace: str, obj: JSON, *, tracked: bool = False
+    ) -> Stored:
+        """Create an object and return it. `tracked`: its managedFields are right already."""
+        _check_type(resource, obj)
+        meta = _metadata(obj)
+        if meta.get("resourceVersion"):
+            raise bad_request("resourceVersion should not be set on objects to be created")
+        _settle_namespace(resource, meta, namespace)
+        self._check_namespace(resource, namespace, str(meta.get("name", "")))
+        generated = not meta.get("name") and bool(meta.get("generateName"))
+        if generated:
+            meta["name"] = _generate_name(str(meta["generateName"]))
+        for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
+            meta.pop(name, None)
+        meta |= {"uid": str(uuid.uuid4()), "creationTimestamp": rfc3339(self.now())}
+        if resource.has_generation:
+            meta["generation"] = 1
+        if resource.has_status and resource.storage != "namespaces":
+            obj.pop("status", None)
+        obj = stored_form(resource, obj)
+        self._shape(call, resource, obj, None)
+        if not tracked:
+            apply.track_update(None, obj, call.manager, meta["creationTimestamp"], resource.schema)
+        self._judge(call, resource, obj, None)
+        review = Review("CREATE", resource, namespace, meta["name"], "", view(resource, obj), None)
+        await self.admission.review(call, review)
+        if call.dry_run:
+            if self.store.get(resource.storage, namespace, meta["name"]):
+                raise already_exists(resource, meta["name"])
+            return as_stored(obj, 0)
+        self._check_namespace(resource, namespace, meta["name"])
+        try:
+            return self.store.put(resource.storage, obj, None)
+        except Stale:
+            raise already_exists(resource, meta["name"]) from None
+
+    async def update(
+        self, call: Call, resource: Resource, namespace: str, name: str, make: Make, subresource: str = ""
+    ) -> Stored:
+        """Replace an object by what `make` makes of it, and return what is stored now.
+
+        When another write comes between, `make` is asked again: a body with a resourceVersion of its own is then refused.
+        """
+        return await self._write(call, resource, (namespace, name), make, subresource, tracked=False)
+
+    async def patch(
+        self,
+        call: Call,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        content_type: str,
+        body: Any,
+        subresource: str = "",
+        *,
+        force: bool = False,
+    ) -> tuple[Stored, bool]:
+        """Patch an object; return what is stored now, and whether the patch (an apply) has created it."""
+        if content_type == APPLY:
+            return await self._apply(call, resource, (namespace, name), body, subresource, force)
+
+        def make(existing: JSON) -> JSON:
+            try:
+                return apply_patch(content_type, existing, body)
+            except PatchError as error:
+                raise _patch_refused(error) from None
+
+        return await self._write(call, resource, (namespace, name), make, subresource, tracked=False), False
+
+    async def _apply(
+        self, call: Call, resource: Resource, key: tuple[str, str], body: Any, subresource: str, force: bool
+    ) -> tuple[Stored, bool]:
+        namespace, name = key
+        _check_type(resource, body)
+        meta = _metadata(body)
+        if meta.get("managedFields"):
+            raise bad_request("metadata.managedFields must be nil")
+        _settle_namespace(resource, meta, namespace)
+        meta.setdefault("name", name)
+        now = rfc3339(self.now())
+
+        def make(existing: JSON | None) -> JSON:
+            applied = dict(body)
+            if existing is None:
+                return apply.server_side_apply(None, applied, call.manager, force, now, resource.schema, subresource)
+            try:
+                return apply.server_side_apply(
+                    existing, applied, call.manager, force, now, resource.schema, subresource
+                )
+            except apply.ApplyConflict as clash:
+                raise apply_conflicts(clash.conflicts) from None
+
+        while True:
+            if self.store.get(resource.storage, namespace, name) is not None:
+                return await self._write(call, resource, key, make, subresource, tracked=True), False
+            if subresource or meta.get("uid") or meta.get("resourceVersion"):
+                raise not_found(resource, name)
+            try:
+                return await self.create(call, resource, namespace, make(None), tracked=True), True
+            except StatusError as error:
+                if error.reason != "AlreadyExists":
+                    raise
+
+    async def _write(
+        self, call: Call, resource: Resource, key: tuple[str, str], make: Make, subresource: str, *, tracked: bool
+    ) -> Stored:
+        while True:
+            old = self.store.get(resource.storage, *key)
+            if old is None:
+                raise not_found(resource, key[1])
+            before = old.decode()
+            wanted = make(view(resource, old.decode()))
+            _check_type(resource, wanted)
+            _check_identity(resource, key, before["metadata"], _metadata(wanted))
+            new = self._merge(resource, before, stored_form(resource, wanted), subresource)
+            self._shape(call, resource, new, before)
+            if resource.has_generation and _differs(before, new):
+                new["metadata"]["generation"] = before["metadata"].get("generation", 0) + 1
+            if not tracked:
+                now = rfc3339(self.now())
+                apply.track_update(before, new, call.manager, now, resource.schema, subresource)
+            self._judge(call, resource, new, before)
+            review = Review("UPDATE", resource, *key, subresource, view(resource, new), view(resource, before))
+            await self.admission.review(call, review)
+            if call.dry_run:
+                return as_stored(new, old.version)
+            try:
+                if is_released(new):
+                    return self.store.remove(resource.storage, old)
+                return self.store.put(resource.storage, new, old)
+            except Stale:
+                continue
+
+    def _merge(self, resource: Resource, before: JSON, wanted: JSON, subresource: str) -> JSON:
+        """Return what a write through `subresource` may make of `before`, given what it asks for."""
+        meta = wanted["metadata"]
+        if subresource:
+            part = {"finalize": "spec"}.get(subresource, subresource)
+            new = dict(before)
+            new["metadata"] = dict(before["metadata"])
+            if "managedFields" in meta:
+                new["metadata"]["managedFields"] = meta["managedFields"]
+            new.pop(part, None)
+            return new | ({part: wanted[part]} if part in wanted else {})
+        for name in SYSTEM_FIELDS:
+            meta.pop(name, None)
+            if name in before["metadata"]:
+                meta[name] = before["metadata"][name]
+        if resource.has_status:
+            wanted.pop("status", None)
+            if "status" in before:
+                wanted["status"] = before["status"]
+        if resource.storage == "namespaces":
+            wanted["spec"] = before.get("spec", {})
+        return wanted
+
+    def _shape(self, call: Call, resource: Resource, obj: JSON, old: JSON | None) -> None:
+        """Fill in what the server and the schema decide; say which fields are unknown, or refuse them."""
+        strategies.prepare(resource, obj, old)
+        if resource.schema is None:
+            return
+        unknown = schema.prune(resource.schema, obj)
+        schema.apply_defaults(resource.schema, obj)
+        if unknown and call.field_validation == "Warn":
+            call.warnings.extend(f'unknown field "{path}"' for path in unknown)
+        elif unknown and call.field_validation == "Strict":
+            listed = ", ".join(f'unknown field "{path}"' for path in unknown)
+            raise bad_request(
+                f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
+                f"strict decoding error: {listed}"
+            )
+
+    def _judge(self, call: Call, resource: Resource, obj: JSON, old: JSON | None) -> None:
+        """Refuse an object that breaks rules; what an update leaves as wrong as it was passes."""
+        if old is None:
+            causes = validation.validate_metadata(obj, namespaced=resource.namespaced)
+        else:
+            causes = validation.validate_metadata_update(obj, old)
+        causes += strategies.check(resource, obj, old)
+        if resource.schema is not None:
+            faults = schema.validate(resource.schema, obj)
+            causes += [fault for fault in faults if not old or fault not in schema.validate(resource.schema, old)]
+        if causes:
+            raise invalid(resource, obj["metadata"].get("name", ""), causes)
+        if resource.custom:
+            known = validation.finalizer_warnings(old) if old else ()
+            call.warnings += [warning for warning in validation.finalizer_warnings(obj) if warning not in known]
+
+    def _check_namespace(self, resource: Resource, namespace: str, name: str) -> None:
+        if not resource.namespaced:
+            return
+        home = self.store.get("namespaces", "", namespace)
+        if home is None:
+            raise StatusError(
+                404, "NotFound", f'namespaces "{namespace}" not found', {"name": namespace, "kind": "namespaces"}
+            )
+        if "deletionTimestamp" in home.decode()["metadata"]:
+            why = f"namespace {namespace} is being terminated"
+            message = f"unable to create new content in namespace {namespace} because it is being terminated"
+            raise forbidden(resource, name, message, [Cause("NamespaceTerminating", why, "metadata.namespace")])
+
+
+def is_released(obj: JSON) -> bool:
+    """Say whether a deleting object has nobody left to wait for."""
+    meta = obj["metadata"]
+    held = meta.get("finalizers") or (obj.get("kind") == "Namespace" and (obj.get("spec") or {}).get("finalizers"))
+    return "deletionTimestamp" in meta and not held
+
+
+def _check_type(resource: Resource, obj: Any) -> None:
+    if not isinstance(obj, dict):
+        raise bad_request(f"couldn't get version/kind; json parse error: expected an object, got {type(obj).__name__}")
+    obj.setdefault("apiVersion", resource.api_version)
+    obj.setdefault("kind", resource.kind)
+    if obj["apiVersion"] != resource.api_version:
+        raise bad_request(
+            f"the API version in the data ({obj['apiVersion']}) does not match the expected API version"
+            f" ({resource.api_version})"
+        )
+    if obj["kind"] != resource.kind:
+        raise bad_request(
+            f'{obj["kind"]} in version "{resource.version}" cannot be handled as a {resource.kind}: '
+            f"the kind in the data does not match the expected kind ({resource.kind})"
+        )
+
+
+def _metadata(obj: JSON) -> JSON:
+    if fault := validation.malformed_metadata(obj):
+        raise bad_request(fault)
+    meta: JSON = obj.get("metadata") or {}
+    obj["metadata"] = meta
+    return meta
+
+
+def _settle_namespace(resource: Resource, meta: JSON, namespace: str) -> None:
+    if not resource.namespaced:
+        meta.pop("namespace", None)
+    elif meta.setdefault("namespace", namespace) != namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def _generate_name(prefix: str) -> str:
+    return prefix[:LONGEST_PREFIX] + "".join(secrets.choice(NAME_LETTERS) for _ in range(5))
+
+
+def _check_identity(resource: Resource, key: tuple[str, str], before: JSON, wanted: JSON) -> None:
+    """Refuse a body that is meant for another object, or for another version of this one."""
+    namespace, name = key
+    _settle_namespace(resource, wanted, namespace)
+    if wanted.setdefault("name", name) != name:
+        raise bad_request(f"the name of the object ({wanted['name']}) does not match the name on the URL ({name})")
+    if wanted.get("uid") and wanted["uid"] != before["uid"]:
+        why = f"Precondition failed: UID in precondition: {wanted['uid']}, UID in object meta: {before['uid']}"
+        raise conflict(resource, name, why)
+    version = wanted.get("resourceVersion")
+    if version and version != before["resourceVersion"]:
+        raise conflict(resource, name)
+    if not version and resource.custom:
+        cause = Cause(
+            "FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion"
+        )
+        raise invalid(resource, name, [cause])
+    wanted["resourceVersion"] = before["resourceVersion"]
+
+
+def _differs(before: JSON, new: JSON) -> bool:
+    """Say whether anything but metadata and status has changed."""
+    apart = {"metadata", "status", "apiVersion", "kind"}
+    names = (before.keys() | new.keys()) - apart
+    return any(before.get(name) != new.get(name) for name in names)
+
+
+def _patch_refused(error: PatchError) -> StatusError:
+    return StatusError(error.code, error.reason, error.message)
