@@ -1,0 +1,142 @@
+"""Offers a cluster that runs JobFlow: an API server with CRDs, our webhook registered with it, and our controller.
+
+The API server is the embedded one or a real one, the CRDs of JobFlow and JobTemplate ours or those of Volcano; Job's is
+Volcano's own everywhere. Nothing plays Jobs until a test asks for it (`Cluster.player`), so that a test can also say
+itself when a Job runs, completes or fails.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import trustme
+
+from devcluster.stack.programs import free_ports
+from devcluster.stack.registration import webhook_configuration
+from tests.support.binaries import require_binaries
+from tests.support.kube_apiserver import KubeApiserver
+from tests.support.kubectl import Kubectl
+from tests.support.programs import Program, answers
+from tests.support.volcano_crds import volcano_crds
+from tests.support.waiting import eventually
+
+Server = Literal["embedded", "real"]
+Crds = Literal["ours", "volcano"]
+
+ROOT = Path(__file__).parents[2]
+OUR_CRDS = ROOT / "charts" / "jobflow" / "crds"
+
+EMPTY_FLOW = """
+apiVersion: flow.volcano.sh/v1alpha1
+kind: JobFlow
+metadata: {name: empty}
+spec: {flows: []}
+"""
+"""A JobFlow that any CRD takes, and our webhook refuses."""
+
+PATIENCE = "--timeout=40s"
+"""For kubectl wait: long enough for a busy machine, short beside a test's own time limit."""
+
+
+@dataclass
+class Cluster:
+    """What a test needs to know about the cluster that it runs on."""
+
+    server: Server
+    crds: Crds
+    dir: Path
+    kubectl: Kubectl
+    webhook: Program
+    controller: Program
+
+    def player(self, namespace: str) -> Program:
+        """Return the player of the Jobs of a namespace, not yet started: each one runs for a moment and completes."""
+        arguments = [
+            f"--kubeconfig={self.kubectl.kubeconfig}",
+            f"--namespace={namespace}",
+            "--delay=0.05",
+            "--speed=20",
+        ]
+        return Program("devcluster", ["play", *arguments], self.dir / "player.log")
+
+
+@contextmanager
+def running_cluster(server: Server, crds: Crds, directory: Path) -> Iterator[Cluster]:
+    """Run a whole cluster, with everything ready, until the block is left."""
+    with ExitStack() as stack:
+        start = embedded_server if server == "embedded" else real_server
+        kubectl = stack.enter_context(start(directory, crd_files(crds)))
+        ca = trustme.CA()
+        webhook, url = webhook_program(kubectl, directory, ca)
+        stack.enter_context(webhook)
+        stack.enter_context(controller := controller_program(kubectl, directory))
+        kubectl.apply(webhook_configuration(url, ca.cert_pem.bytes()))
+        # It takes a real API server a second or two to notice a registration.
+        assert eventually(lambda: kubectl.run("create", "--dry-run=server", "-f", "-", stdin=EMPTY_FLOW).returncode)
+        yield Cluster(server, crds, directory, kubectl, webhook, controller)
+
+
+def crd_files(crds: Crds) -> list[Path]:
+    """Return the CRDs to install: Job's is always that of Volcano."""
+    volcano = volcano_crds()
+    flow = [volcano.jobflow, volcano.jobtemplate] if crds == "volcano" else sorted(OUR_CRDS.glob("*.yaml"))
+    return [volcano.job, *flow]
+
+
+@contextmanager
+def real_server(directory: Path, crds: list[Path]) -> Iterator[Kubectl]:
+    """Run kube-apiserver with etcd and controller manager."""
+    binaries = require_binaries()
+    with KubeApiserver(binaries, crds=crds) as server:
+        yield Kubectl(binaries.kubectl, server.kubeconfig)
+
+
+@contextmanager
+def embedded_server(directory: Path, crds: list[Path]) -> Iterator[Kubectl]:
+    """Run the embedded API server as a process, without the CRDs and the player that it could bring along."""
+    (port,) = free_ports(1)
+    data = directory / "embedded"
+    arguments = ["up", f"--dir={data}", f"--port={port}", "--no-player", "--no-crds"]
+    kubectl = Kubectl(require_binaries().kubectl, data / "kubeconfig")
+    serves = lambda: kubectl.kubeconfig.exists() and kubectl.run("get", "--raw", "/readyz").returncode == 0  # noqa: E731
+    with Program("devcluster", arguments, directory / "devcluster.log", serves):
+        for crd in crds:
+            kubectl("apply", "--server-side", "-f", str(crd))
+            kubectl("wait", "--for=condition=Established", PATIENCE, "-f", str(crd))
+        yield kubectl
+
+
+def webhook_program(kubectl: Kubectl, directory: Path, ca: trustme.CA) -> tuple[Program, str]:
+    """Return the webhook, and the URL at which it is going to listen."""
+    port, probes, metrics = free_ports(3)
+    certificate = ca.issue_cert("127.0.0.1")
+    chain, key = directory / "webhook.crt", directory / "webhook.key"
+    chain.write_bytes(b"".join(pem.bytes() for pem in certificate.cert_chain_pems))
+    certificate.private_key_pem.write_to_path(key)
+    arguments = [
+        f"--kubeconfig={kubectl.kubeconfig}",
+        f"--tls-cert-file={chain}",
+        f"--tls-private-key-file={key}",
+        f"--port={port}",
+        f"--healthz-address=127.0.0.1:{probes}",
+        f"--metrics-address=127.0.0.1:{metrics}",
+    ]
+    program = Program(
+        "webhook", arguments, directory / "webhook.log", lambda: answers(f"http://127.0.0.1:{probes}/readyz")
+    )
+    return program, f"https://127.0.0.1:{port}"
+
+
+def controller_program(kubectl: Kubectl, directory: Path) -> Program:
+    """Return the controller."""
+    probes, metrics = free_ports(2)
+    arguments = [
+        f"--kubeconfig={kubectl.kubeconfig}",
+        f"--healthz-address=127.0.0.1:{probes}",
+        f"--metrics-address=127.0.0.1:{metrics}",
+    ]
+    return Program(
+        "controller", arguments, directory / "controller.log", lambda: answers(f"http://127.0.0.1:{probes}/readyz")
+    )
