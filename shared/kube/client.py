@@ -51,8 +51,7 @@ class Limits:
     per_second: float = 0
     """Requests a second on average, watches aside; 0 for no limit."""
     burst: int = 1
-    writes: int = 32
-    """Writes in flight at a time."""
+    """Requests that may go out at once after a pause."""
 
 
 class KubeClient:
@@ -64,7 +63,6 @@ class KubeClient:
         limits = limits or Limits()
         self._transport = transport
         self._rate = Rate(limits.per_second, limits.burst)
-        self._writes = asyncio.Semaphore(limits.writes)
         self._gates = Gates()
         self.metrics = metrics or KubeMetrics(CollectorRegistry())
 
@@ -211,13 +209,12 @@ class KubeClient:
         return await self._send(verb, resource, request, timeout, None)
 
     async def write(self, verb: str, resource: Resource[Any], request: Request, guard: Guard | None = None) -> bytes:
-        """Send a request that changes something, once a place among the writes in flight is free; the answer's body.
+        """Send a request that changes something; the body of an answer of success.
 
         Raises Unavailable where there is no telling whether it took effect.
         """
         await self._rate.turn()
-        async with self._writes:
-            return await self._send(verb, resource, request, TIMEOUT, guard)
+        return await self._send(verb, resource, request, TIMEOUT, guard)
 
     async def _send(
         self,

@@ -14,6 +14,7 @@ environment variable (`JOBFLOW_KUBE_API_QPS`), and the line below the field is i
 
 import argparse
 import difflib
+import inspect
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,9 @@ from shared.ops.addresses import Address, parse_address
 
 PREFIX: Final = "JOBFLOW_"
 """What the environment variables of all flags begin with."""
+
+
+EPILOG: Final = "Each flag may be given as the environment variable in its brackets instead; the flag wins."
 
 
 class Metavar(str):
@@ -94,13 +98,13 @@ class Settings(BaseModel):
 S = TypeVar("S", bound=Settings)
 
 
-def read_settings(kind: type[S], program: str, argv: Sequence[str], environ: Mapping[str, str], epilog: str = "") -> S:
+def read_settings(kind: type[S], program: str, argv: Sequence[str], environ: Mapping[str, str]) -> S:
     """The settings that flags and environment say; a flag wins over its variable.
 
     Ends the process as every command does: with code 0 after `--help` and `--version`, and with code 2 and one line
     on standard error where something is wrong.
     """
-    parser = _parser(kind, program, epilog)
+    parser = _parser(kind, program)
     given, unknown = parser.parse_known_args(argv)
     if unknown:
         parser.error(_unknown(unknown[0], [option for action in parser._actions for option in action.option_strings]))
@@ -126,11 +130,12 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
-def _parser(kind: type[Settings], program: str, epilog: str) -> _Parser:
+def _parser(kind: type[Settings], program: str) -> _Parser:
     parser = _Parser(
         prog=program,
-        description=kind.__doc__,
-        epilog=epilog or None,
+        usage=f"{program} [FLAGS]",
+        description=inspect.cleandoc(kind.__doc__ or ""),
+        epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         add_help=False,

@@ -1,0 +1,175 @@
+"""Put the controller together: informers wake queues, queues feed workers, workers run the reconcilers.
+
+Everything that differs between a cluster and a simulation comes in as an argument: the client, the clocks, chance.
+"""
+
+import asyncio
+import gc
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from controller.cluster import KubeCluster
+from controller.jobflow import triggers
+from controller.jobflow.look import Caches
+from controller.jobflow.metrics import VolcanosCounters
+from controller.jobflow.reconcile import JobFlowReconciler
+from controller.jobtemplate import status as jobtemplate
+from controller.jobtemplate.reconcile import JobTemplateReconciler
+from controller.runtime.informer import Informer
+from controller.runtime.metrics import QueueMetrics, RuntimeMetrics, WorkMetrics
+from controller.runtime.resync import resync
+from controller.runtime.worker import Reconcile, Workers
+from controller.runtime.workqueue import Priority, WorkQueue
+from controller.settings import ControllerSettings
+from shared.api.job import Job
+from shared.api.jobtemplate import JobTemplate
+from shared.api.meta import Key
+from shared.kube.client import KubeClient, Limits
+from shared.kube.metrics import KubeMetrics
+from shared.kube.resources import JOBFLOWS, JOBS, JOBTEMPLATES
+from shared.ops.health import Health, serve
+from shared.ops.metrics import new_registry
+from shared.ops.stopping import stop_requested
+
+log = logging.getLogger(__name__)
+
+PROGRAM = "jobflow-controller"
+
+JOBFLOW_PAGE = 100
+"""JobFlows per page of a list: with their status they may take a megabyte each."""
+
+
+class Controller:
+    """The controller in one process, all but what speaks to operators."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        settings: ControllerSettings,
+        registry: CollectorRegistry,
+        *,
+        random: Random,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._settings = settings
+        self._random = random
+        self._runtime_metrics = RuntimeMetrics(registry)
+        monotonic = asyncio.get_running_loop().time
+        writes = asyncio.Semaphore(settings.concurrent_writes)
+        cluster = KubeCluster(client)
+
+        self._jobflows = Informer(
+            client, JOBFLOWS, random, indexes={triggers.TEMPLATE: triggers.template_keys}, page=JOBFLOW_PAGE
+        )
+        self._templates = Informer(client, JOBTEMPLATES, random)
+        self._jobs = Informer(
+            client,
+            JOBS,
+            random,
+            indexes={triggers.OWNER: triggers.owner_uids, jobtemplate.TEMPLATE: jobtemplate.template_keys},
+        )
+        self.informers: Mapping[str, Informer[Any]] = {
+            "jobflows": self._jobflows,
+            "jobtemplates": self._templates,
+            "jobs": self._jobs,
+        }
+
+        flows = JobFlowReconciler(
+            Caches(self._jobflows.cache, self._templates.cache, self._jobs.cache),
+            cluster,
+            writes=writes,
+            clock=clock,
+            monotonic=monotonic,
+            chance=random,
+            counters=VolcanosCounters(registry),
+        )
+        templates = JobTemplateReconciler(
+            self._templates.cache, self._jobs.cache, cluster, writes=writes, monotonic=monotonic
+        )
+        self._flow_queue, flow_workers = self._queue("jobflow", flows.reconcile, settings.workers)
+        self._template_queue, template_workers = self._queue("jobtemplate", templates.reconcile, 1)
+        self.workers = (flow_workers, template_workers)
+
+        self._jobflows.wake(self._flow_queue, flows.on_jobflow)
+        self._jobs.wake(self._flow_queue, flows.on_job)
+        self._templates.wake(self._flow_queue, flows.on_jobtemplate)
+        self._jobs.wake(self._template_queue, _templates_of_job)
+        self._templates.wake(self._template_queue, _templates_of_template)
+
+    def report_to(self, health: Health) -> None:
+        """Add what is to be known of this controller's health."""
+        for name, informer in self.informers.items():
+            health.ready(f"{name} known", informer.trouble)
+        for name, workers in zip(("jobflow", "jobtemplate"), self.workers, strict=True):
+            health.alive(f"{name} workers", workers.stuck)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until `stop`, then end what is in hand. If one of the loops fails, all end and its error is raised."""
+        async with asyncio.TaskGroup() as group:
+            work = group.create_task(self._work(), name="work")
+            watching = [group.create_task(informer.run(), name=name) for name, informer in self.informers.items()]
+            await stop.wait()
+            await asyncio.gather(*(workers.stop() for workers in self.workers))
+            work.cancel()
+            for each in watching:
+                each.cancel()
+
+    async def _work(self) -> None:
+        for informer in self.informers.values():
+            await informer.synced.wait()
+        # The caches live as long as the process: the collector need not look through them ever again.
+        gc.collect()
+        gc.freeze()
+        log.info("working", extra={"jobflows": len(self._jobflows.cache), "jobs": len(self._jobs.cache)})
+        period = self._settings.resync_period
+        async with asyncio.TaskGroup() as group:
+            for workers in self.workers:
+                group.create_task(workers.run(), name="workers")
+            if period > 0:
+                group.create_task(resync(self._jobflows.cache, self._flow_queue, period), name="resync of JobFlows")
+                group.create_task(resync(self._templates.cache, self._template_queue, period), name="resync")
+
+    def _queue(self, name: str, reconcile: Reconcile[Key], workers: int) -> tuple[WorkQueue[Key], Workers[Key]]:
+        queue = WorkQueue[Key](self._random, QueueMetrics(self._runtime_metrics, name))
+        return queue, Workers(name, queue, reconcile, WorkMetrics(self._runtime_metrics, name), workers)
+
+
+def _templates_of_job(old: Job | None, new: Job | None) -> Iterator[tuple[Key, Priority]]:
+    return ((key, Priority.STARTED) for key in jobtemplate.on_job(old, new))
+
+
+def _templates_of_template(old: JobTemplate | None, new: JobTemplate | None) -> Iterator[tuple[Key, Priority]]:
+    return ((key, Priority.STARTED) for key in jobtemplate.on_jobtemplate(old, new))
+
+
+async def run(settings: ControllerSettings) -> None:
+    """Run the controller as a program, until a signal ends it.
+
+    Raises ConfigError where it is not said which cluster, and OSError where an address cannot be listened at.
+    """
+    stop = stop_requested()
+    registry = new_registry()
+    health = Health()
+    client = await KubeClient.connect(
+        PROGRAM,
+        kubeconfig=settings.kubeconfig,
+        master=settings.master,
+        proxy_from_environment=settings.kube_api_proxy_from_env,
+        limits=Limits(settings.kube_api_qps, settings.kube_api_burst),
+        metrics=KubeMetrics(registry),
+        environ=os.environ,
+    )
+    try:
+        controller = Controller(client, settings, registry, random=Random(), clock=lambda: datetime.now(UTC))  # noqa: S311
+        controller.report_to(health)
+        async with serve(health, registry, settings.healthz_address, settings.metrics_address):
+            await controller.run(stop)
+    finally:
+        await client.close()
+    log.info("stopped")

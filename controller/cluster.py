@@ -1,0 +1,50 @@
+"""The API server as the reconcilers ask for it, over the client of `shared.kube`."""
+
+from controller.jobflow.cluster import Stored
+from shared.api.job import Job
+from shared.api.jobtemplate import JobTemplate
+from shared.api.meta import Key
+from shared.kube.client import JSON_PATCH, Guard, KubeClient
+from shared.kube.resources import JOBFLOWS, JOBS, JOBTEMPLATES
+from shared.kube.transport import Request
+
+
+class KubeCluster:
+    """What `controller.jobflow` and `controller.jobtemplate` need, each call one request.
+
+    `guard` is called right before every write is sent, and prevents it by raising.
+    """
+
+    def __init__(self, client: KubeClient, guard: Guard | None = None) -> None:
+        self._client = client
+        self._guard = guard
+
+    async def get_jobflow(self, key: Key) -> Stored:
+        """Read the JobFlow live. Raises NotFound."""
+        request = Request("GET", JOBFLOWS.path(key.namespace, key.name))
+        body = await self._client.read("get", JOBFLOWS, request)
+        return Stored(JOBFLOWS.decode(body), len(body))
+
+    async def patch_jobflow_status(self, key: Key, patch: bytes) -> Stored:
+        """Send a JSON patch to the status subresource. Raises Conflict where the patch's resourceVersion is old."""
+        path = JOBFLOWS.path(key.namespace, key.name, "status")
+        body = await self._client.write("patch", JOBFLOWS, Request("PATCH", path, (), patch, JSON_PATCH), self._guard)
+        return Stored(JOBFLOWS.decode(body), len(body))
+
+    async def get_job(self, key: Key) -> Job:
+        """Read a Job live. Raises NotFound."""
+        return await self._client.get(JOBS, key)
+
+    async def create_job(self, namespace: str, manifest: bytes) -> Job:
+        """Create a Job from its JSON. Raises AlreadyExists, and Refused for what will not be had as it is."""
+        return await self._client.create(JOBS, namespace, manifest, guard=self._guard)
+
+    async def delete_job(self, key: Key, uid: str) -> None:
+        """Delete the Job of that uid in the background. Raises NotFound, and Conflict where the uid is another."""
+        await self._client.delete(JOBS, key, uid=uid, guard=self._guard)
+
+    async def patch_jobtemplate_status(self, key: Key, patch: bytes) -> JobTemplate:
+        """Send a JSON patch to the status subresource. Raises Conflict where the patch's resourceVersion is old."""
+        return await self._client.patch(
+            JOBTEMPLATES, key, patch, content_type=JSON_PATCH, subresource="status", guard=self._guard
+        )
