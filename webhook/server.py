@@ -1,0 +1,247 @@
+"""The HTTP side: takes admission reviews in, has them judged, answers, and says in the log and the metrics how it went.
+
+Whatever comes, there is an answer that says what is wrong with it. Reviews of `LARGE` bytes and more are judged in a
+thread, one after the other, so that small ones do not have to wait for them; how many are judged at all at the same
+time is limited, and a request whose client has gone is dropped.
+"""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Final, ParamSpec, TypeVar, cast
+from urllib.parse import parse_qs
+
+import msgspec
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web_protocol import RequestHandler
+
+from shared.api.times import parse_duration
+from shared.kube.errors import ApiError
+from webhook.admit import AskUsers, Judged, Known, judge
+from webhook.connections import Connection
+from webhook.intake import HttpRefusalError, read_body, resource_of
+from webhook.metrics import Metrics
+from webhook.review import MalformedReviewError
+from webhook.turns import NoTurnError, Turns
+from webhook.verdict import Verdict
+
+log = logging.getLogger(__name__)
+
+LARGE: Final = 64 * 1024
+"""Bytes of a body from which it is judged off the event loop, and needs one of a few places before it is read."""
+
+CLIENT_GONE: Final = 499
+"""The status, in log and metrics, of a request whose client did not wait for the answer; nginx calls it so."""
+
+SWITCH: Final = 0.0005
+"""Seconds for which the thread may keep the interpreter while the event loop wants it. A request needs it back several
+times, and Python's own 5 ms each are too long."""
+
+LookUp = Callable[[str, str], Awaitable[Sequence[str]]]
+"""Namespace and name of a JobTemplate, to names of JobFlows that still need it. Raises ApiError."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkLimits:
+    """How many requests may be in work at once, 64 in all, and for how long."""
+
+    judged: int = 32
+    looked_up: int = 32
+    """Deletions that wait for the API server: they are slow, and must leave room for the others."""
+    large: int = 8
+    """Large bodies that are in memory."""
+    wait: float = 3
+    """Seconds to wait for a turn."""
+    answer: float = 4
+    """Seconds to the answer where the API server is asked; it waits 5 s for the webhook itself."""
+
+
+class Server:
+    """Answers admission reviews over HTTP."""
+
+    def __init__(
+        self, known: Callable[[], Known], look_up: LookUp, metrics: Metrics, limits: WorkLimits | None = None
+    ) -> None:
+        self._known = known
+        self._look_up = look_up
+        self._metrics = metrics
+        self._limits = limits = limits or WorkLimits()
+        self._judged = Turns(limits.judged, limits.wait)
+        self._looked_up = Turns(limits.looked_up, limits.wait)
+        self._large = Turns(limits.large, limits.wait)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="large-reviews")
+        self.draining = False
+        """Every answer then asks its client to connect anew, which will be to another replica."""
+        sys.setswitchinterval(SWITCH)
+        self._http = web.Server(
+            self.answer,
+            handler_cancellation=True,
+            logger=_ParserLog.logger(metrics),
+            access_log=None,
+            keepalive_timeout=3600,  # `connections.py` has the real one
+            max_line_size=8 * 1024,
+            max_field_size=8 * 1024,
+            max_headers=128,
+            lingering_time=2,
+            auto_decompress=False,
+        )
+
+    def protocol(self) -> RequestHandler:
+        """What speaks HTTP on a new connection."""
+        return self._http()
+
+    async def close(self, patience: float) -> None:
+        """Close idle connections at once and the others after their answer, or after `patience` seconds."""
+        self._http.pre_shutdown()
+        await self._http.shutdown(patience)
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def answer(self, http: web.BaseRequest) -> web.Response:
+        """The answer to one HTTP request, and one line in the log about it."""
+        clock = asyncio.get_running_loop().time
+        began, status = clock(), CLIENT_GONE
+        about: dict[str, Any] = {}
+        connection = _connection(http)
+        try:
+            response = await self._answer(http, connection, about)
+            status = response.status
+        finally:
+            connection.answered(proven=status == 200)
+            seconds = clock() - began
+            if status != 200:
+                self._metrics.http_error(status)
+            log.info("request", extra={"path": http.raw_path, "status": status, "seconds": seconds, **about})
+        if self.draining:
+            response.force_close()
+        return response
+
+    async def _answer(self, http: web.BaseRequest, connection: Connection, about: dict[str, Any]) -> web.Response:
+        try:
+            return await self._review(http, connection, about)
+        except HttpRefusalError as refusal:
+            wrong = refusal
+        except NoTurnError:
+            wrong = HttpRefusalError(503, "too many requests are in work; try again", Retry_After="1")
+        except Exception:
+            log.exception("request failed")
+            wrong = HttpRefusalError(503, "the webhook failed, and its log says why; try again", Retry_After="1")
+        about["reason"] = str(wrong)
+        return _refused(wrong)
+
+    async def _review(self, http: web.BaseRequest, connection: Connection, about: dict[str, Any]) -> web.Response:
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        resource = resource_of(http)
+        might_be_large = http.content_length is None or http.content_length >= LARGE
+        async with self._large if might_be_large else nullcontext():
+            body = await read_body(http, connection.deadline)
+            connection.working()
+            try:
+                judged = await self._judge(body, resource)
+            except MalformedReviewError as wrong:
+                raise HttpRefusalError(400, str(wrong)) from None
+            is_large = len(body) >= LARGE
+            del body
+        verdict = judged.verdict
+        if isinstance(verdict, AskUsers):
+            verdict = await self._ask(verdict, began + self._patience(http))
+        answer = await self._run(is_large, judged.answer, verdict)
+        about.update(_about(judged, verdict))
+        self._metrics.judged(resource, judged.operation, verdict, clock() - began)
+        return _response(200, answer)
+
+    async def _judge(self, body: bytes, resource: str) -> Judged:
+        async with self._judged:
+            judged = await self._run(len(body) >= LARGE, judge, body, resource, self._known())
+        if judged.error:
+            log.error("review not judged", exc_info=judged.error, extra={"uid": judged.uid})
+        return judged
+
+    async def _ask(self, question: AskUsers, until: float) -> Verdict:
+        """Decide on what the API server says, or refuse in time where it says nothing."""
+        try:
+            async with asyncio.timeout_at(until), self._looked_up:
+                return question.decide(await self._look_up(question.namespace, question.name))
+        except (ApiError, TimeoutError, NoTurnError) as trouble:
+            log.warning("users of a JobTemplate not found out", extra={"error": trouble or type(trouble).__name__})
+            return question.give_up()
+
+    async def _run(self, off_the_loop: bool, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        if off_the_loop:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(*args, **kwargs))
+        return work(*args, **kwargs)
+
+    def _patience(self, http: web.BaseRequest) -> float:
+        """The API server says in the query how long it will wait. An answer has to be there well before that."""
+        given = parse_qs(http.raw_path.partition("?")[2]).get("timeout", [""])[0]
+        told = parse_duration(given)
+        return min(self._limits.answer, 0.8 * told.total_seconds()) if told else self._limits.answer
+
+
+def _connection(http: web.BaseRequest) -> Connection:
+    transport = http.transport
+    if transport is None:
+        raise ConnectionResetError("the client has gone")
+    return cast("Connection", transport.get_protocol())
+
+
+def _about(judged: Judged, verdict: Verdict) -> dict[str, Any]:
+    """What the access line says of a review: never more of an object than its name."""
+    about: dict[str, Any] = {
+        "uid": judged.uid,
+        "resource": judged.resource,
+        "operation": judged.operation,
+        "allowed": verdict.allowed,
+    }
+    if request := judged.request:
+        about |= {"namespace": request.namespace, "object": request.object_name, "user": request.user_info.username}
+        if request.dry_run:
+            about["dry_run"] = True
+    if not verdict.allowed:
+        about |= {"code": verdict.code, "rules": ",".join(sorted(verdict.rules))}
+    return about
+
+
+def _response(status: int, body: bytes) -> web.Response:
+    return web.Response(status=status, body=body, content_type="application/json")
+
+
+def _refused(refusal: HttpRefusalError) -> web.Response:
+    """A metav1.Status, which the API server tells its user; the body that was not read ends the connection."""
+    said = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": refusal.status, "message": str(refusal)}
+    response = _response(refusal.status, msgspec.json.encode(said))
+    response.headers.update(refusal.headers)
+    response.force_close()
+    return response
+
+
+class _ParserLog(logging.Handler):
+    """aiohttp logs what it cannot read as errors with traces, and quotes it. Here that is a request like any other."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        super().__init__()
+        self._metrics = metrics
+
+    @classmethod
+    def logger(cls, metrics: Metrics) -> logging.Logger:
+        """A logger for aiohttp that nobody else logs with."""
+        logger = logging.Logger("webhook.http", logging.INFO)
+        logger.addHandler(cls(metrics))
+        return logger
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Tell it in our own words."""
+        wrong = record.exc_info[1] if record.exc_info else None
+        if isinstance(wrong, HttpProcessingError):
+            self._metrics.http_error(400)
+            log.info("request", extra={"status": 400, "reason": type(wrong).__name__})
+        else:
+            log.error("connection failed", exc_info=wrong, extra={"said": record.getMessage()})

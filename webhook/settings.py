@@ -1,0 +1,65 @@
+"""What whoever runs the webhook can set. Each field is a flag and an environment variable."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from shared.api.names import DEFAULT_MAX_FLOWS
+from shared.ops.addresses import Address
+from shared.ops.settings import (
+    Duration,
+    ExistingFile,
+    ListenAddress,
+    Metavar,
+    NotNegative,
+    Port,
+    Positive,
+    Settings,
+)
+
+
+class WebhookSettings(Settings):
+    """Refuse JobFlows that could never finish and deletions that would lose work.
+
+    The webhook answers the API server, which asks it over HTTPS before it stores or deletes a JobFlow or a JobTemplate
+    (POST /validate/jobflows and /validate/jobtemplates, AdmissionReview v1).
+    """
+
+    kubeconfig: ExistingFile | None = None
+    """The kubeconfig file of the cluster. Without it: $KUBECONFIG, the pod's service account, or ~/.kube/config."""
+
+    master: Annotated[str, Metavar("URL")] = ""
+    """The API server's address, instead of the one in the kubeconfig."""
+
+    kube_api_qps: NotNegative = 0
+    """Requests a second to the API server at most, on average; 0 for no limit."""
+
+    kube_api_burst: Positive = 100
+    """Requests to the API server at once, where --kube-api-qps sets a limit."""
+
+    bind_address: Annotated[str, Metavar("HOST")] = ""
+    """The address to serve admission reviews at; nothing stands for every interface."""
+
+    port: Port = 8443
+    """The port to serve admission reviews at, with TLS."""
+
+    tls_cert_file: ExistingFile
+    """The server's certificate in PEM, followed by those between it and its CA. Read again whenever it changes."""
+
+    tls_private_key_file: ExistingFile
+    """The key of that certificate, in PEM. Read again whenever it changes."""
+
+    healthz_address: ListenAddress = Address("", 11251)
+    """Where to serve /healthz and /readyz, without TLS."""
+
+    metrics_address: ListenAddress = Address("", 8080)
+    """Where to serve /metrics, without TLS; may be the same as --healthz-address."""
+
+    shutdown_delay: Duration = 5.0
+    """How long to go on serving after SIGTERM, until everybody knows that this replica is leaving."""
+
+    shutdown_grace: Duration = 10.0
+    """How long requests in work may take after that."""
+
+    max_flows: Annotated[int, Field(ge=1, le=10_000), Metavar("N")] = DEFAULT_MAX_FLOWS
+    """Entries that a JobFlow may have."""
