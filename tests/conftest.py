@@ -4,6 +4,7 @@
 makes it come again.
 """
 
+import asyncio
 import os
 from contextlib import suppress
 
@@ -16,6 +17,11 @@ from tests.support.binaries import NotAvailableError, ensure_binaries
 settings.register_profile("dev", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("dev"), max_examples=400, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_sessionstart() -> None:
+    """Say that there is no event loop outside of tests: looptime asks for it, and the asking would make one."""
+    asyncio.set_event_loop(None)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
