@@ -9,7 +9,7 @@ import sys
 from devcluster.player.phases import Rules
 from devcluster.player.player import Player
 from devcluster.player.script import __doc__ as SCRIPT_TABLE  # noqa: N812 - it is a text that never changes
-from shared.kube.client import KubeClient, Limits
+from shared.kube.client import KubeClient
 from shared.kube.config import ConfigError
 
 EPILOG = f"{SCRIPT_TABLE}\nStop it with Ctrl-C; started again, it goes on where it was."
@@ -74,11 +74,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _play(arguments: argparse.Namespace) -> None:
-    client = await KubeClient.connect(
-        "jobflow-player", kubeconfig=arguments.kubeconfig or None, limits=Limits(writes=arguments.writes)
-    )
+    client = await KubeClient.connect("jobflow-player", kubeconfig=arguments.kubeconfig or None)
+    player = Player(client, rules_of(arguments), namespace=arguments.namespace, writes=arguments.writes)
     try:
-        playing = asyncio.create_task(Player(client, rules_of(arguments), namespace=arguments.namespace).run())
+        playing = asyncio.create_task(player.run())
         for stop in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(stop, playing.cancel)
         print("playing Jobs; Ctrl-C ends it", flush=True)

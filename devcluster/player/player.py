@@ -22,7 +22,10 @@ PAUSE = 0.5  # seconds after a failure of the API server
 
 
 class Player:
-    """Takes every Job (of one namespace, if it is given) through its phases, until it is cancelled."""
+    """Takes every Job (of one namespace, if it is given) through its phases, until it is cancelled.
+
+    At most `writes` requests are on their way at the same time.
+    """
 
     def __init__(
         self,
@@ -30,11 +33,13 @@ class Player:
         rules: Rules,
         *,
         namespace: str | None = None,
+        writes: int = 64,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._client = client
         self._rules = rules
         self._namespace = namespace
+        self._writes = asyncio.Semaphore(writes)
         self._clock = clock
         self._jobs: dict[str, PlayedJob] = {}  # by uid, the newest that was seen
         self._entered: dict[str, tuple[str, datetime]] = {}  # by uid: a phase that this player wrote, and exactly when
@@ -112,7 +117,8 @@ class Player:
 
     async def _carry_out(self, uid: str, work: Any) -> None:
         try:
-            await work
+            async with self._writes:
+                await work
         except NotFound:
             self._forget(uid)
         except Refused as refusal:
