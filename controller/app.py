@@ -7,6 +7,7 @@ import asyncio
 import gc
 import logging
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from random import Random
@@ -56,11 +57,11 @@ class Controller:
         *,
         random: Random,
         clock: Callable[[], datetime],
+        monotonic: Callable[[], float],
     ) -> None:
         self._settings = settings
         self._random = random
         self._runtime_metrics = RuntimeMetrics(registry)
-        monotonic = asyncio.get_running_loop().time
         writes = asyncio.Semaphore(settings.concurrent_writes)
         cluster = KubeCluster(client)
 
@@ -166,7 +167,14 @@ async def run(settings: ControllerSettings) -> None:
         environ=os.environ,
     )
     try:
-        controller = Controller(client, settings, registry, random=Random(), clock=lambda: datetime.now(UTC))  # noqa: S311
+        controller = Controller(
+            client,
+            settings,
+            registry,
+            random=Random(),  # noqa: S311 - for jitter
+            clock=lambda: datetime.now(UTC),
+            monotonic=time.monotonic,
+        )
         controller.report_to(health)
         async with serve(health, registry, settings.healthz_address, settings.metrics_address):
             await controller.run(stop)

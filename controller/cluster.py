@@ -1,5 +1,7 @@
 """The API server as the reconcilers ask for it, over the client of `shared.kube`."""
 
+import logging
+
 from controller.jobflow.cluster import Stored
 from shared.api.job import Job
 from shared.api.jobtemplate import JobTemplate
@@ -7,6 +9,8 @@ from shared.api.meta import Key
 from shared.kube.client import JSON_PATCH, Guard, KubeClient
 from shared.kube.resources import JOBFLOWS, JOBS, JOBTEMPLATES
 from shared.kube.transport import Request
+
+log = logging.getLogger(__name__)
 
 
 class KubeCluster:
@@ -29,7 +33,9 @@ class KubeCluster:
         """Send a JSON patch to the status subresource. Raises Conflict where the patch's resourceVersion is old."""
         path = JOBFLOWS.path(key.namespace, key.name, "status")
         body = await self._client.write("patch", JOBFLOWS, Request("PATCH", path, (), patch, JSON_PATCH), self._guard)
-        return Stored(JOBFLOWS.decode(body), len(body))
+        stored = Stored(JOBFLOWS.decode(body), len(body))
+        log.debug("status stored", extra={"phase": stored.jobflow.phase, "bytes": len(patch)})
+        return stored
 
     async def get_job(self, key: Key) -> Job:
         """Read a Job live. Raises NotFound."""
@@ -37,11 +43,14 @@ class KubeCluster:
 
     async def create_job(self, namespace: str, manifest: bytes) -> Job:
         """Create a Job from its JSON. Raises AlreadyExists, and Refused for what will not be had as it is."""
-        return await self._client.create(JOBS, namespace, manifest, guard=self._guard)
+        job = await self._client.create(JOBS, namespace, manifest, guard=self._guard)
+        log.info("job created", extra={"job": str(job.key), "uid": job.uid})
+        return job
 
     async def delete_job(self, key: Key, uid: str) -> None:
         """Delete the Job of that uid in the background. Raises NotFound, and Conflict where the uid is another."""
         await self._client.delete(JOBS, key, uid=uid, guard=self._guard)
+        log.info("job deleted", extra={"job": str(key), "uid": uid})
 
     async def patch_jobtemplate_status(self, key: Key, patch: bytes) -> JobTemplate:
         """Send a JSON patch to the status subresource. Raises Conflict where the patch's resourceVersion is old."""

@@ -1,8 +1,8 @@
 """What the machinery counts: queues under client-go's names, reconcilers under controller-runtime's."""
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -120,16 +120,16 @@ class WorkMetrics:
     @contextmanager
     def working(self, key: object) -> Iterator[None]:
         """Around a pass."""
-        clock = asyncio.get_running_loop().time
-        began = self._began[key] = clock()
+        began = self._began[key] = perf_counter()
         self._active.inc()
         try:
             yield
         finally:
             del self._began[key]
             self._active.dec()
-            self._worked.observe(clock() - began)
-            self._seconds.observe(clock() - began)
+            took = perf_counter() - began
+            self._worked.observe(took)
+            self._seconds.observe(took)
 
     def ended(self, result: str) -> None:
         """A pass ended with `success`, or asked to be run again with `requeue_after`."""
@@ -147,5 +147,5 @@ class WorkMetrics:
         return max(self._running(), default=0.0)
 
     def _running(self) -> list[float]:
-        now = asyncio.get_running_loop().time()
+        now = perf_counter()
         return [now - began for began in self._began.values()]

@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Final
 
 import msgspec
@@ -233,8 +234,7 @@ class KubeClient:
             raise error_of(answer.status, answer.body, answer.headers.get("Retry-After"))
 
     async def _answer(self, verb: str, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109
-        clock = asyncio.get_running_loop().time
-        began, code = clock(), NO_ANSWER
+        began, code = perf_counter(), NO_ANSWER
         try:
             async with asyncio.timeout(timeout):
                 answer = await self._transport.send(request)
@@ -244,7 +244,7 @@ class KubeClient:
             raise _no_answer(timeout) from None
         finally:
             self.metrics.request(request.method, code)
-            self.metrics.duration(verb, clock() - began)
+            self.metrics.duration(verb, perf_counter() - began)
 
 
 async def _never_silent(stream: Stream, silence: float) -> AsyncGenerator[bytes, None]:

@@ -86,6 +86,8 @@ class Reflector(Generic[T]):
         """Where the next watch begins; None where only a list can tell."""
         self._newest = 0
         self._old_lists = 0
+        self._whole = False
+        """The next list asks for everything at once: page by page it was outrun by the server's forgetting."""
         self._failures = 0
         self._trouble = "not listed yet"
         self._in_touch_at: float | None = None
@@ -113,12 +115,16 @@ class Reflector(Generic[T]):
         listed: list[T] = []
         unread: set[Key] = set()
         version = ""
-        async with aclosing(
-            self._client.list_pages(self._resource, namespace=self._namespace, limit=self._page)
-        ) as pages:
-            async for page in pages:
-                version = page.version
-                self._take_page(page.items, listed, unread)
+        limit, self._whole = 0 if self._whole else self._page, False
+        pages = self._client.list_pages(self._resource, namespace=self._namespace, limit=limit)
+        try:
+            async with aclosing(pages):
+                async for page in pages:
+                    version = page.version
+                    self._take_page(page.items, listed, unread)
+        except Gone:
+            self._whole = True
+            raise
         self._refuse_older(version)
         self._reached(version)
         await self._tell(self._cache.replace(listed, keep=unread, within=self._namespace), initial)

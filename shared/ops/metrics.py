@@ -3,7 +3,7 @@
 import platform
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry, Gauge, disable_created_metrics
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 
@@ -18,6 +18,8 @@ def new_registry() -> CollectorRegistry:
     Programs keep registries of their own instead of the global one, so that two can live in one process (in tests)
     and nothing is counted that they did not ask for.
     """
+    # Without this every counter brings a second series that says when it was made, and nobody asks.
+    disable_created_metrics()
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     GCCollector(registry=registry)
