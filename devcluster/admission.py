@@ -102,7 +102,7 @@ class Webhooks:
             bucket = self._store.bucket(VALIDATING.storage)
             self._known = [
                 Webhook(spec, from_selector(spec.get("namespaceSelector")), from_selector(spec.get("objectSelector")))
-                for key in bucket.keys()
+                for key in bucket.sorted_keys()
                 for spec in bucket.objects[key].decode().get("webhooks") or ()
             ]
         return self._known

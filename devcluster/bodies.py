@@ -8,19 +8,19 @@ import yaml
 from aiohttp import web
 from multidict import CIMultiDict
 
+from devcluster import protobuf
 from devcluster.errors import bad_request, unsupported_media_type
 from devcluster.objects import APPLY
 from devcluster.patches import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 
 LARGEST_BODY = 3 << 20  # as a real API server has it
 PATCH_TYPES = (APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH)
+OBJECT_TYPES = ("application/json", "application/yaml", protobuf.MEDIA)
 YAML_TYPES = ("application/yaml", APPLY)
 LONGEST_WARNING = 256
 
 
-async def read_body(
-    request: web.BaseRequest, accepted: Iterable[str] = ("application/json", "application/yaml")
-) -> Any:
+async def read_body(request: web.BaseRequest, accepted: Iterable[str] = OBJECT_TYPES) -> Any:
     """Return what the body says; None when there is none. Raises StatusError."""
     raw = await request.read()
     if not raw:
@@ -31,6 +31,11 @@ async def read_body(
         raise unsupported_media_type(
             f"the body of the request was in an unknown format - accepted media types include: {known}"
         )
+    if media == protobuf.MEDIA:
+        try:
+            return protobuf.decode(raw)
+        except ValueError as error:
+            raise unsupported_media_type(str(error)) from None
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:

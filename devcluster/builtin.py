@@ -4,7 +4,7 @@ from devcluster import events
 from devcluster.resources import JSON, Column, Resource
 
 AGE = Column("Age", "date", ".metadata.creationTimestamp")
-CREATED_AT = Column("Created At", "date", ".metadata.creationTimestamp")
+CREATED_AT = Column("Created At", "string", ".metadata.creationTimestamp")
 STATUS = frozenset({"status"})
 
 READ_ONLY_REVIEW = ("create",)
@@ -92,17 +92,15 @@ CORE = (
 )  # fmt: skip
 
 REVIEWS = tuple(
-    Resource("authorization.k8s.io", "v1", kind, plural, singular, namespaced, verbs=READ_ONLY_REVIEW)
-    for kind, plural, singular, namespaced in (
-        ("SelfSubjectAccessReview", "selfsubjectaccessreviews", "selfsubjectaccessreview", False),
-        ("SubjectAccessReview", "subjectaccessreviews", "subjectaccessreview", False),
-        ("LocalSubjectAccessReview", "localsubjectaccessreviews", "localsubjectaccessreview", True),
-        ("SelfSubjectRulesReview", "selfsubjectrulesreviews", "selfsubjectrulesreview", False),
+    Resource(f"{group}.k8s.io", "v1", kind, f"{kind.lower()}s", kind.lower(), namespaced, verbs=READ_ONLY_REVIEW)
+    for group, kind, namespaced in (
+        ("authentication", "SelfSubjectReview", False),
+        ("authorization", "SelfSubjectAccessReview", False),
+        ("authorization", "SelfSubjectRulesReview", False),
+        ("authorization", "SubjectAccessReview", False),
+        ("authorization", "LocalSubjectAccessReview", True),
     )
-) + (
-    Resource("authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", "selfsubjectreview", False,
-             verbs=READ_ONLY_REVIEW),
-)  # fmt: skip
+)
 
 CRDS = Resource(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", "customresourcedefinition",

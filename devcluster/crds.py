@@ -5,18 +5,17 @@ conversion webhook is not called.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 from functools import partial
 
 from devcluster import schema
 from devcluster.builtin import CRDS
-from devcluster.deletion import Deletion, DeleteOptions
+from devcluster.deletion import DeleteOptions, Deletion
 from devcluster.identity import ADMIN
 from devcluster.objects import Call, rfc3339
 from devcluster.registry import Registry
 from devcluster.resources import JSON, Column, Resource
-from devcluster.store import Bucket, Change, Store
+from devcluster.store import Bucket, Change
 from devcluster.tasks import Tasks
 
 SUBRESOURCES = {"status"}  # scale is not served
@@ -83,16 +82,13 @@ def _usable(source: JSON) -> JSON:
 class Definitions:
     """Follows the stored CustomResourceDefinitions and keeps the registry in step."""
 
-    def __init__(
-        self, store: Store, registry: Registry, deletion: Deletion, tasks: Tasks, now: Callable[[], datetime]
-    ) -> None:
-        self._store = store
+    def __init__(self, registry: Registry, deletion: Deletion, tasks: Tasks) -> None:
         self._registry = registry
         self._deletion = deletion
+        self._store = deletion.store
         self._tasks = tasks
-        self._now = now
         self._served: dict[str, list[Resource]] = {}
-        store.observers.append(self._follow)
+        self._store.observers.append(self._follow)
 
     def _follow(self, storage: str, change: Change) -> None:
         if storage != CRDS.storage:
@@ -139,7 +135,7 @@ class Definitions:
             "singular": names.get("singular") or names["kind"].lower(),
             "listKind": names.get("listKind") or f"{names['kind']}List",
         } | names
-        since = rfc3339(self._now())
+        since = rfc3339(self._deletion.objects.now())
         wanted = [
             _condition("NamesAccepted", "NoConflicts", "no conflicts found", since),
             _condition("Established", "InitialNamesAccepted", "the initial names have been accepted", since),
@@ -160,7 +156,8 @@ class Definitions:
         call = Call(ADMIN)
         for resource in self._served.get(name, [])[:1]:
             bucket = self._store.bucket(resource.storage)
-            await self._deletion.delete_collection(call, resource, list(bucket.keys()), DeleteOptions(), asked=False)
+            keys = list(bucket.sorted_keys())
+            await self._deletion.delete_collection(call, resource, keys, DeleteOptions(), asked=False)
             await _until_empty(bucket)
         while (stored := self._store.get(CRDS.storage, "", name)) is not None:
             crd = stored.decode()

@@ -26,7 +26,8 @@ VERSION = {
 
 def wants_aggregated(accept: str) -> bool:
     """Say whether the caller understands the aggregated document best."""
-    return accept.split(",")[0].replace(" ", "").startswith("application/json;") and "g=apidiscovery.k8s.io" in accept
+    best = accept.replace(" ", "").partition(",")[0]
+    return "g=apidiscovery.k8s.io" in best and "v=v2;" in best + ";"
 
 
 def core_versions() -> JSON:

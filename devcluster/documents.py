@@ -1,5 +1,7 @@
 """Paths that are no resource: health, version, discovery, OpenAPI."""
 
+from collections.abc import Callable
+
 import msgspec
 from aiohttp import web
 
@@ -47,32 +49,25 @@ class Documents:
         return msgspec.json.encode(discovery.aggregated(groups, self._registry))
 
     def _document(self, path: str) -> JSON | None:
-        parts = path.strip("/").split("/")
-        match parts:
-            case [""]:
-                return {"paths": ["/api", "/apis", *HEALTH, "/openapi/v2", "/openapi/v3", "/version"]}
-            case ["version"]:
-                return discovery.VERSION
-            case ["api"]:
-                return discovery.core_versions()
-            case ["apis"]:
-                return discovery.group_list(self._registry)
-            case ["apis", group] if group in self._registry.groups():
-                return discovery.group(group, self._registry.groups()[group])
-            case ["api", version]:
-                return self._resource_list(version, self._registry.of_version("", version))
-            case ["apis", group, version]:
-                return self._resource_list(f"{group}/{version}", self._registry.of_version(group, version))
-            case ["openapi", "v2"]:
-                return openapi.openapi_v2(self._registry.all())
-            case ["openapi", "v3"]:
-                return openapi.openapi_v3_index(self._versions())
-            case ["openapi", "v3", "api" | "apis", *rest] if "/".join(rest) in self._versions():
-                return openapi.openapi_v3("/".join(rest), self._versions()["/".join(rest)])
-        return None
-
-    def _resource_list(self, group_version: str, resources: list[Resource]) -> JSON | None:
-        return discovery.resource_list(group_version, resources) if resources else None
+        registry = self._registry
+        fixed: dict[str, Callable[[], JSON]] = {
+            "/": lambda: {"paths": sorted([*fixed, *HEALTH])},
+            "/version": lambda: discovery.VERSION,
+            "/api": discovery.core_versions,
+            "/apis": lambda: discovery.group_list(registry),
+            "/openapi/v2": lambda: openapi.openapi_v2(registry.all()),
+            "/openapi/v3": lambda: openapi.openapi_v3_index(self._versions()),
+        }
+        if path in fixed:
+            return fixed[path]()
+        name = path.removeprefix("/openapi/v3").removeprefix("/apis/").removeprefix("/api/")
+        if path.startswith("/openapi/v3/"):
+            resources = self._versions().get(name)
+            return openapi.openapi_v3(name, resources) if resources else None
+        if name in registry.groups():
+            return discovery.group(name, registry.groups()[name])
+        resources = self._versions().get(name)
+        return discovery.resource_list(name, resources) if resources else None
 
     def _versions(self) -> dict[str, list[Resource]]:
         found: dict[str, list[Resource]] = {}

@@ -1,4 +1,4 @@
-"""Events have two faces: core/v1, in which they are stored, and events.k8s.io/v1, with other names for the same fields."""
+"""Events have two faces: core/v1, as they are stored, and events.k8s.io/v1, with other names for the same fields."""
 
 from devcluster.resources import JSON
 

@@ -9,15 +9,14 @@ waits until they have forgotten it. Owners are known by uid. It writes as the re
 import asyncio
 from collections import deque
 
-from devcluster.deletion import FOREGROUND, ORPHAN, Deletion, DeleteOptions
+from devcluster.deletion import FOREGROUND, ORPHAN, DeleteOptions, Deletion
 from devcluster.errors import StatusError
 from devcluster.identity import GARBAGE_COLLECTOR
-from devcluster.objects import Call, Objects
+from devcluster.objects import Call, Target
 from devcluster.patches import MERGE_PATCH
 from devcluster.registry import Registry
 from devcluster.resources import JSON
-from devcluster.store import Change, Key, Store, Stored
-from devcluster.tasks import Tasks
+from devcluster.store import Change, Key, Stored
 
 FIRST_RETRY, LONGEST_RETRY = 0.05, 10.0  # seconds
 
@@ -27,17 +26,16 @@ Place = tuple[str, Key]  # storage and key
 class GarbageCollector:
     """Follows all writes and cleans up behind them."""
 
-    def __init__(self, store: Store, registry: Registry, objects: Objects, deletion: Deletion, tasks: Tasks) -> None:
-        self._store = store
+    def __init__(self, registry: Registry, deletion: Deletion) -> None:
         self._registry = registry
-        self._objects = objects
         self._deletion = deletion
-        self._tasks = tasks
+        self._objects = deletion.objects
+        self._store = deletion.store
         self._queue: deque[Place] = deque()
         self._queued: set[Place] = set()
         self._retries: dict[Place, int] = {}
         self._wakeup = asyncio.Event()
-        store.observers.append(self._follow)
+        self._store.observers.append(self._follow)
 
     async def run(self) -> None:
         """Work off what has been seen, for ever."""
@@ -159,7 +157,7 @@ class GarbageCollector:
         if resource is not None:
             body = {"metadata": meta | {"uid": stored.uid, "resourceVersion": str(stored.version)}}
             call = Call(GARBAGE_COLLECTOR, manager="kube-controller-manager", options=_options("PatchOptions"))
-            await self._objects.patch(call, resource, *stored.key, MERGE_PATCH, body)
+            await self._objects.patch(call, Target(resource, *stored.key), MERGE_PATCH, body)
 
     async def _delete(self, storage: str, stored: Stored, policy: str) -> None:
         resource = self._registry.stored_at(storage)

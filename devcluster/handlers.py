@@ -1,9 +1,7 @@
 """What each verb does with a request for a resource: read the request, do it, answer."""
 
 import random
-from collections.abc import Callable
-from datetime import datetime
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 import msgspec
 from aiohttp import web
@@ -14,12 +12,12 @@ from devcluster.errors import StatusError, bad_request, method_not_allowed, no_s
 from devcluster.faults import Action
 from devcluster.identity import User
 from devcluster.listing import list_page, read_selector
-from devcluster.objects import APPLY, Call, Objects
+from devcluster.objects import APPLY, Call, Target
 from devcluster.registry import Registry
 from devcluster.resources import JSON, Resource
 from devcluster.reviews import Reviews
 from devcluster.routes import Route
-from devcluster.store import Store, Stored
+from devcluster.store import Stored
 from devcluster.views import View, negotiate
 from devcluster.watch import Watch, read_watch_options
 
@@ -28,26 +26,28 @@ SHORTEST_WATCH, LONGEST_WATCH = 1800, 3600  # seconds, unless the client says ot
 OPTIONS_KINDS = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}
 
 
+Handler = Callable[[web.BaseRequest, Route, Resource, User], Awaitable[web.Response]]
+
+
 class Handlers:
     """The verbs of all resources."""
 
-    def __init__(
-        self,
-        store: Store,
-        registry: Registry,
-        objects: Objects,
-        deletion: Deletion,
-        reviews: Reviews,
-        now: Callable[[], datetime],
-        bookmark_every: float,
-    ) -> None:
-        self._store = store
+    def __init__(self, registry: Registry, deletion: Deletion, reviews: Reviews, bookmark_every: float) -> None:
         self._registry = registry
-        self._objects = objects
         self._deletion = deletion
+        self._objects = deletion.objects
+        self._store = deletion.store
         self._reviews = reviews
-        self._now = now
         self._bookmark_every = bookmark_every
+        self._verbs: dict[str, Handler] = {
+            "get": self._get,
+            "list": self._list,
+            "create": self._create,
+            "update": self._update,
+            "patch": self._patch,
+            "delete": self._delete,
+            "deletecollection": self._delete_collection,
+        }
 
     async def handle(
         self, request: web.BaseRequest, route: Route, user: User, actions: list[Action]
@@ -59,27 +59,16 @@ class Handlers:
         _check_route(route, resource)
         if route.verb == "watch":
             return await self._watch(request, route, resource, actions)
-        handler = self._verbs()[route.verb]
+        handler = self._verbs[route.verb]
         if route.subresource == "token":
             handler = self._token
         elif resource.group in REVIEW_GROUPS:
             handler = self._review
         return await handler(request, route, resource, user)
 
-    def _verbs(self) -> dict[str, Callable[..., Any]]:
-        return {
-            "get": self._get,
-            "list": self._list,
-            "create": self._create,
-            "update": self._update,
-            "patch": self._patch,
-            "delete": self._delete,
-            "deletecollection": self._delete_collection,
-        }
-
     def _view(self, request: web.BaseRequest, resource: Resource) -> View:
         include = request.query.get("includeObject", "")
-        return negotiate(request.headers.get("Accept", ""), resource, self._now, include)
+        return negotiate(request.headers.get("Accept", ""), resource, self._objects.now, include)
 
     async def _get(self, request: web.BaseRequest, route: Route, resource: Resource, user: User) -> web.Response:
         view = self._view(request, resource)
@@ -121,9 +110,7 @@ class Handlers:
         view, body = self._view(request, resource), await read_body(request)
         call = read_call(request, route, user)
         raw = msgspec.json.encode(body)
-        stored = await self._objects.update(
-            call, resource, _home(route, resource), route.name, lambda _: msgspec.json.decode(raw), route.subresource
-        )
+        stored = await self._objects.update(call, _target(route, resource), lambda _: msgspec.json.decode(raw))
         return answer(view.one(stored), warnings=call.warnings)
 
     async def _patch(self, request: web.BaseRequest, route: Route, resource: Resource, user: User) -> web.Response:
@@ -136,15 +123,9 @@ class Handlers:
                 "Invalid",
                 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
             )
+        force = applies and request.query.get("force") in {"1", "true"}
         stored, created = await self._objects.patch(
-            call,
-            resource,
-            _home(route, resource),
-            route.name,
-            request.content_type,
-            body,
-            route.subresource,
-            force=applies and request.query.get("force") in {"1", "true"},
+            call, _target(route, resource), request.content_type, body, force=force
         )
         return answer(view.one(stored), 201 if created else 200, warnings=call.warnings)
 
@@ -215,6 +196,10 @@ def read_call(request: web.BaseRequest, route: Route, user: User, body: JSON | N
             f'fieldValidation: Unsupported value: "{validation}": supported values: "Ignore", "Strict", "Warn"'
         )
     return Call(user, manager, bool(asked), validation, options | (body or {}))
+
+
+def _target(route: Route, resource: Resource) -> Target:
+    return Target(resource, _home(route, resource), route.name, route.subresource)
 
 
 def _home(route: Route, resource: Resource) -> str:

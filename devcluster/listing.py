@@ -90,7 +90,7 @@ async def list_page(store: Store, resource: Resource, selector: Selector, query:
 
 def _fitting(bucket: Bucket, objects: Mapping[Key, Stored], selector: Selector, after: Key | None) -> list[Stored]:
     if objects is bucket.objects:
-        keys = bucket.keys(selector.namespace)
+        keys = bucket.sorted_keys(selector.namespace)
         if selector.name and selector.namespace:
             keys = [key for key in [(selector.namespace, selector.name)] if key in objects]
     else:

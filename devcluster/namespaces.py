@@ -6,16 +6,14 @@ As the real one it deletes each resource as a collection, as
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
-from datetime import datetime
 
-from devcluster.deletion import Deletion, DeleteOptions
+from devcluster.deletion import DeleteOptions, Deletion
 from devcluster.errors import StatusError
 from devcluster.identity import ADMIN, NAMESPACE_CONTROLLER
-from devcluster.objects import Call, Objects, rfc3339
+from devcluster.objects import Call, rfc3339
 from devcluster.registry import Registry
 from devcluster.resources import JSON, Resource
-from devcluster.store import Change, Store
+from devcluster.store import Change
 from devcluster.strategies import NAMESPACE_FINALIZER
 from devcluster.tasks import Tasks
 
@@ -26,23 +24,14 @@ STORAGE = "namespaces"
 class NamespaceController:
     """Follows the namespaces."""
 
-    def __init__(
-        self,
-        store: Store,
-        registry: Registry,
-        objects: Objects,
-        deletion: Deletion,
-        tasks: Tasks,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._store = store
+    def __init__(self, registry: Registry, deletion: Deletion, tasks: Tasks) -> None:
         self._registry = registry
-        self._objects = objects
         self._deletion = deletion
+        self._objects = deletion.objects
+        self._store = deletion.store
         self._tasks = tasks
-        self._now = now
         self._emptying: set[str] = set()
-        store.observers.append(self._follow)
+        self._store.observers.append(self._follow)
 
     def _follow(self, storage: str, change: Change) -> None:
         if storage != STORAGE or change.kind == "DELETED":
@@ -84,7 +73,7 @@ class NamespaceController:
     async def _delete_content(self, namespace: str) -> list[str]:
         refusals = []
         for resource in self._deletable():
-            keys = list(self._store.bucket(resource.storage).keys(namespace))
+            keys = list(self._store.bucket(resource.storage).sorted_keys(namespace))
             if not keys:
                 continue
             options = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", "propagationPolicy": "Background"}
@@ -102,7 +91,7 @@ class NamespaceController:
         return [
             (resource, self._store.bucket(resource.storage).objects[key].decode())
             for resource in self._deletable()
-            for key in self._store.bucket(resource.storage).keys(namespace)
+            for key in self._store.bucket(resource.storage).sorted_keys(namespace)
         ]
 
     def _tell(self, namespace: str, refusals: list[str], left: list[tuple[Resource, JSON]]) -> None:
@@ -119,7 +108,7 @@ class NamespaceController:
         ]
         obj = stored.decode()
         before = {c["type"]: c for c in obj["status"].get("conditions") or ()}
-        now = rfc3339(self._now())
+        now = rfc3339(self._objects.now())
         obj["status"]["conditions"] = [
             _condition(kind, reason, message, before.get(kind), now) for kind, reason, message in conditions
         ]

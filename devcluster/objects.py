@@ -25,7 +25,8 @@ from devcluster.errors import (
 from devcluster.identity import User
 from devcluster.patches import PatchError, apply_patch
 from devcluster.resources import JSON, Cause, Resource
-from devcluster.store import Stale, Store, Stored, as_stored
+from devcluster.schema.defaulting import copied
+from devcluster.store import Key, Stale, Store, Stored, as_stored
 
 APPLY = "application/apply-patch+yaml"
 NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -52,6 +53,21 @@ class Call:
     field_validation: str = "Ignore"  # or Warn, or Strict
     options: JSON = field(default_factory=dict)  # as the webhook sees them
     warnings: list[str] = field(default_factory=list)  # for the caller
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Which object is written, and through which subresource."""
+
+    resource: Resource
+    namespace: str
+    name: str
+    subresource: str = ""
+
+    @property
+    def key(self) -> Key:
+        """Return where it lies in its bucket."""
+        return (self.namespace, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,30 +150,19 @@ class Objects:
         except Stale:
             raise already_exists(resource, meta["name"]) from None
 
-    async def update(
-        self, call: Call, resource: Resource, namespace: str, name: str, make: Make, subresource: str = ""
-    ) -> Stored:
+    async def update(self, call: Call, target: Target, make: Make) -> Stored:
         """Replace an object by what `make` makes of it, and return what is stored now.
 
-        When another write comes between, `make` is asked again: a body with a resourceVersion of its own is then refused.
+        When another write comes between, `make` is asked again; a body that says its resourceVersion is then refused.
         """
-        return await self._write(call, resource, (namespace, name), make, subresource, tracked=False)
+        return await self._write(call, target, make, tracked=False)
 
     async def patch(
-        self,
-        call: Call,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        content_type: str,
-        body: Any,
-        subresource: str = "",
-        *,
-        force: bool = False,
+        self, call: Call, target: Target, content_type: str, body: Any, *, force: bool = False
     ) -> tuple[Stored, bool]:
         """Patch an object; return what is stored now, and whether the patch (an apply) has created it."""
         if content_type == APPLY:
-            return await self._apply(call, resource, (namespace, name), body, subresource, force)
+            return await self._apply(call, target, body, force=force)
 
         def make(existing: JSON) -> JSON:
             try:
@@ -165,63 +170,51 @@ class Objects:
             except PatchError as error:
                 raise _patch_refused(error) from None
 
-        return await self._write(call, resource, (namespace, name), make, subresource, tracked=False), False
+        return await self._write(call, target, make, tracked=False), False
 
-    async def _apply(
-        self, call: Call, resource: Resource, key: tuple[str, str], body: Any, subresource: str, force: bool
-    ) -> tuple[Stored, bool]:
-        namespace, name = key
+    async def _apply(self, call: Call, target: Target, body: Any, *, force: bool) -> tuple[Stored, bool]:
+        resource = target.resource
         _check_type(resource, body)
         meta = _metadata(body)
         if meta.get("managedFields"):
             raise bad_request("metadata.managedFields must be nil")
-        _settle_namespace(resource, meta, namespace)
-        meta.setdefault("name", name)
+        _settle_namespace(resource, meta, target.namespace)
+        meta.setdefault("name", target.name)
         now = rfc3339(self.now())
 
         def make(existing: JSON | None) -> JSON:
-            applied = dict(body)
-            if existing is None:
-                return apply.server_side_apply(None, applied, call.manager, force, now, resource.schema, subresource)
             try:
                 return apply.server_side_apply(
-                    existing, applied, call.manager, force, now, resource.schema, subresource
+                    existing, copied(body), call.manager, force, now, resource.schema, target.subresource
                 )
             except apply.ApplyConflict as clash:
                 raise apply_conflicts(clash.conflicts) from None
 
         while True:
-            if self.store.get(resource.storage, namespace, name) is not None:
-                return await self._write(call, resource, key, make, subresource, tracked=True), False
-            if subresource or meta.get("uid") or meta.get("resourceVersion"):
-                raise not_found(resource, name)
+            if self.store.get(resource.storage, *target.key) is not None:
+                return await self._write(call, target, make, tracked=True), False
+            if target.subresource or meta.get("uid") or meta.get("resourceVersion"):
+                raise not_found(resource, target.name)
             try:
-                return await self.create(call, resource, namespace, make(None), tracked=True), True
+                return await self.create(call, resource, target.namespace, make(None), tracked=True), True
             except StatusError as error:
                 if error.reason != "AlreadyExists":
                     raise
 
-    async def _write(
-        self, call: Call, resource: Resource, key: tuple[str, str], make: Make, subresource: str, *, tracked: bool
-    ) -> Stored:
+    async def _write(self, call: Call, target: Target, make: Make, *, tracked: bool) -> Stored:
+        resource = target.resource
         while True:
-            old = self.store.get(resource.storage, *key)
+            old = self.store.get(resource.storage, *target.key)
             if old is None:
-                raise not_found(resource, key[1])
+                raise not_found(resource, target.name)
             before = old.decode()
-            wanted = make(view(resource, old.decode()))
-            _check_type(resource, wanted)
-            _check_identity(resource, key, before["metadata"], _metadata(wanted))
-            new = self._merge(resource, before, stored_form(resource, wanted), subresource)
-            self._shape(call, resource, new, before)
-            if resource.has_generation and _differs(before, new):
-                new["metadata"]["generation"] = before["metadata"].get("generation", 0) + 1
+            new = self._next(call, target, before, make(view(resource, old.decode())))
             if not tracked:
                 now = rfc3339(self.now())
-                apply.track_update(before, new, call.manager, now, resource.schema, subresource)
+                apply.track_update(before, new, call.manager, now, resource.schema, target.subresource)
             self._judge(call, resource, new, before)
-            review = Review("UPDATE", resource, *key, subresource, view(resource, new), view(resource, before))
-            await self.admission.review(call, review)
+            shown = view(resource, new), view(resource, before)
+            await self.admission.review(call, Review("UPDATE", resource, *target.key, target.subresource, *shown))
             if call.dry_run:
                 return as_stored(new, old.version)
             try:
@@ -231,28 +224,16 @@ class Objects:
             except Stale:
                 continue
 
-    def _merge(self, resource: Resource, before: JSON, wanted: JSON, subresource: str) -> JSON:
-        """Return what a write through `subresource` may make of `before`, given what it asks for."""
-        meta = wanted["metadata"]
-        if subresource:
-            part = {"finalize": "spec"}.get(subresource, subresource)
-            new = dict(before)
-            new["metadata"] = dict(before["metadata"])
-            if "managedFields" in meta:
-                new["metadata"]["managedFields"] = meta["managedFields"]
-            new.pop(part, None)
-            return new | ({part: wanted[part]} if part in wanted else {})
-        for name in SYSTEM_FIELDS:
-            meta.pop(name, None)
-            if name in before["metadata"]:
-                meta[name] = before["metadata"][name]
-        if resource.has_status:
-            wanted.pop("status", None)
-            if "status" in before:
-                wanted["status"] = before["status"]
-        if resource.storage == "namespaces":
-            wanted["spec"] = before.get("spec", {})
-        return wanted
+    def _next(self, call: Call, target: Target, before: JSON, wanted: JSON) -> JSON:
+        """Return the stored form of what `wanted` makes of `before`. Raises StatusError."""
+        resource = target.resource
+        _check_type(resource, wanted)
+        _check_identity(resource, target.key, before["metadata"], _metadata(wanted))
+        new = _merge(resource, before, stored_form(resource, wanted), target.subresource)
+        self._shape(call, resource, new, before)
+        if resource.has_generation and _differs(before, new):
+            new["metadata"]["generation"] = before["metadata"].get("generation", 0) + 1
+        return new
 
     def _shape(self, call: Call, resource: Resource, obj: JSON, old: JSON | None) -> None:
         """Fill in what the server and the schema decide; say which fields are unknown, or refuse them."""
@@ -361,6 +342,30 @@ def _check_identity(resource: Resource, key: tuple[str, str], before: JSON, want
         )
         raise invalid(resource, name, [cause])
     wanted["resourceVersion"] = before["resourceVersion"]
+
+
+def _merge(resource: Resource, before: JSON, wanted: JSON, subresource: str) -> JSON:
+    """Return what a write through `subresource` may make of `before`, given what it asks for."""
+    meta = wanted["metadata"]
+    if subresource:
+        part = {"finalize": "spec"}.get(subresource, subresource)
+        new = dict(before)
+        new["metadata"] = dict(before["metadata"])
+        if "managedFields" in meta:
+            new["metadata"]["managedFields"] = meta["managedFields"]
+        new.pop(part, None)
+        return new | ({part: wanted[part]} if part in wanted else {})
+    for name in SYSTEM_FIELDS:
+        meta.pop(name, None)
+        if name in before["metadata"]:
+            meta[name] = before["metadata"][name]
+    if resource.has_status:
+        wanted.pop("status", None)
+        if "status" in before:
+            wanted["status"] = before["status"]
+    if resource.storage == "namespaces":
+        wanted["spec"] = before.get("spec", {})
+    return wanted
 
 
 def _differs(before: JSON, new: JSON) -> bool:

@@ -72,10 +72,10 @@ class ApiServer:
         self.objects = Objects(self.store, self._webhooks, now)
         deletion = Deletion(self.objects)
         reviews = Reviews(self._authorizer, self.tokens, now)
-        Definitions(self.store, self.registry, deletion, self._tasks, now)
-        NamespaceController(self.store, self.registry, self.objects, deletion, self._tasks, now)
-        self._garbage = GarbageCollector(self.store, self.registry, self.objects, deletion, self._tasks)
-        self._handlers = Handlers(self.store, self.registry, self.objects, deletion, reviews, now, bookmark_every)
+        Definitions(self.registry, deletion, self._tasks)
+        NamespaceController(self.registry, deletion, self._tasks)
+        self._garbage = GarbageCollector(self.registry, deletion)
+        self._handlers = Handlers(self.registry, deletion, reviews, bookmark_every)
         self._documents = Documents(self.registry)
         self._runner: web.ServerRunner | None = None
 

@@ -77,7 +77,7 @@ class Bucket:
     waiting: set[asyncio.Event] = field(default_factory=set)
     _sorted: list[Key] | None = None
 
-    def keys(self, namespace: str = "") -> Sequence[Key]:
+    def sorted_keys(self, namespace: str = "") -> Sequence[Key]:
         """Return the keys of `namespace`, or all, in order."""
         if self._sorted is None:
             self._sorted = sorted(self.objects)

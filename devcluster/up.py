@@ -26,8 +26,8 @@ CRD_FOLDERS = (ROOT / "devcluster" / "crds", ROOT / "charts" / "jobflow" / "crds
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.description = (
-        "Run a Kubernetes API server on 127.0.0.1 until Ctrl-C. Everything that it stores is kept in memory and is gone "
-        "when it ends. Any kubectl works with the kubeconfig that it writes."
+        "Run a Kubernetes API server on 127.0.0.1 until Ctrl-C. Everything that it stores is kept in memory and is "
+        "gone when it ends. Any kubectl works with the kubeconfig that it writes."
     )
     parser.add_argument("--dir", type=Path, required=True, help="where to write the file `kubeconfig`")
     parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1 (default: one that is free)")

@@ -64,7 +64,7 @@ class Watch:
         self.view = view
         self.options = options
 
-    async def lines(self, timeout: float, bookmark_every: float) -> AsyncIterator[list[bytes]]:  # noqa: ASYNC109 - the stream's own length
+    async def lines(self, seconds: float, bookmark_every: float) -> AsyncIterator[list[bytes]]:
         """Yield batches of lines until the time is over; the next batch is read only when this one is taken."""
         if self.options.initial:
             number = self.bucket.next_number()
@@ -79,19 +79,19 @@ class Watch:
                 yield [error_line(too_old(version, self.bucket.floor))]
                 return
             number = self.bucket.first_after(version)
-        async for batch in self._follow(number, version, timeout, bookmark_every):
+        async for batch in self._follow(number, version, seconds, bookmark_every):
             yield batch
 
     def _initial(self) -> list[list[bytes]]:
         objects = self.bucket.objects
-        found = [objects[key] for key in self.bucket.keys(self.selector.namespace)]
+        found = [objects[key] for key in self.bucket.sorted_keys(self.selector.namespace)]
         return in_chunks([self.view.event("ADDED", stored) for stored in found if self.selector.fits(stored)])
 
     async def _follow(
-        self, number: int, seen: int, timeout: float, bookmark_every: float
-    ) -> AsyncIterator[list[bytes]]:  # noqa: ASYNC109
+        self, number: int, seen: int, seconds: float, bookmark_every: float
+    ) -> AsyncIterator[list[bytes]]:
         loop = asyncio.get_running_loop()
-        end = loop.time() + timeout
+        end = loop.time() + seconds
         next_bookmark = min(loop.time() + bookmark_every, end - FIRST_BOOKMARK_BEFORE_END)
         wakeup = asyncio.Event()
         self.bucket.waiting.add(wakeup)

@@ -111,7 +111,8 @@ def request_of(call: Call, review: Review) -> JSON:
 def refusal(name: str, status: JSON) -> StatusError:
     """Return what the caller gets when the webhook `name` refuses: its Status, said to be the webhook's.
 
-    As `k8s.io/apiserver/pkg/admission/plugin/webhook/errors.ToStatusErr` makes it: code, reason and details are passed on.
+    As `k8s.io/apiserver/pkg/admission/plugin/webhook/errors.ToStatusErr` makes it, which passes on code, reason and
+    details.
     """
     denied_by = f'admission webhook "{name}" denied the request'
     code = status.get("code") or 0
