@@ -11,7 +11,7 @@ while nobody watched comes with its last known state.
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from random import Random
 from typing import Final, Generic, NoReturn, Protocol, TypeVar
@@ -183,12 +183,8 @@ class Reflector(Generic[T]):
     def _take(self, event: Change[T] | Bookmark | Unclear) -> None:
         if self._old(event.version):
             return  # sent once more; what came after it is known already
-        if isinstance(event, Unclear):
-            self._report(event.object)
-        elif isinstance(event, Change):
-            told = self._cache.remove(event.object) if event.deleted else self._cache.put(event.object)
-            for old, new in told:
-                self._on_change(old, new, initial=False)
+        for old, new in self._differences(event):
+            self._on_change(old, new, initial=False)
         if event.version:
             self._reached(event.version)
         self._failures, self._in_touch_at = 0, asyncio.get_running_loop().time()
@@ -204,6 +200,16 @@ class Reflector(Generic[T]):
                 "error": unread.error,
             },
         )
+
+    def _differences(self, event: Change[T] | Bookmark | Unclear) -> Sequence[Difference[T]]:
+        if isinstance(event, Change):
+            return self._cache.remove(event.object) if event.deleted else self._cache.put(event.object)
+        if isinstance(event, Unclear):
+            self._report(event.object)
+            known = self._cache.get(event.object.metadata.key)
+            if event.deleted and known is not None and known.metadata.uid == event.object.metadata.uid:
+                return self._cache.remove(known)
+        return ()
 
     def _reached(self, version: str) -> None:
         self._version = version

@@ -42,7 +42,7 @@ class Unclear(msgspec.Struct, frozen=True):
 
     @property
     def version(self) -> str:
-        """The resource version that the watch has come to, empty if not even that could be read."""
+        """The resource version that the watch has come to."""
         return self.object.metadata.resource_version
 
 
@@ -81,11 +81,9 @@ def read_event(line: bytes, resource: Resource[T]) -> WatchEvent[T]:
         raise BrokenStream(f"an event of unknown type {read.type[:40]!r}", reason="BrokenStream")
     deleted = read.type == DELETED
     seen = resource.decode_leniently(body)
-    if isinstance(seen, Unread):
-        return Unclear(seen, deleted)
     if not seen.metadata.name or not seen.metadata.resource_version:
         raise BrokenStream(f"an object without a name or version, in {line[:80]!r}", reason="BrokenStream")
-    return Change(seen, deleted)
+    return Unclear(seen, deleted) if isinstance(seen, Unread) else Change(seen, deleted)
 
 
 def error_in_stream(body: bytes) -> ApiError:
