@@ -221,6 +221,13 @@ _OWNER_SHAPES = {
     "blockOwnerDeletion": bool,
 }
 _GO = {str: "string", int: "int64", bool: "bool", dict: "map[string]string", list: "[]string"}
+_GO_FIELDS = {
+    "uid": "types.UID",
+    "creationTimestamp": "v1.Time",
+    "deletionTimestamp": "v1.Time",
+    "ownerReferences": "[]v1.OwnerReference",
+    "managedFields": "[]v1.ManagedFieldsEntry",
+}
 
 
 def malformed_metadata(obj: JSON) -> str | None:
@@ -228,30 +235,40 @@ def malformed_metadata(obj: JSON) -> str | None:
 
     Everything else in this module relies on it: labels are texts, owners are objects.
     """
-    meta = obj.get("metadata")
+    fault = _metadata_type_fault(obj.get("metadata"))
+    if fault is None:
+        return None
+    kind, version = obj.get("kind", ""), str(obj.get("apiVersion", "")).rpartition("/")[2]
+    return f'{kind} in version "{version}" cannot be handled as a {kind}: json: cannot unmarshal {fault}'
+
+
+def _metadata_type_fault(meta: Any) -> str | None:
     if meta is None:
         return None
     if type(meta) is not dict:
-        return _mismatch(meta, "", "v1.ObjectMeta")
+        return f"{_json_kind(meta)} into Go value of type v1.ObjectMeta"
     for name, (outer, inner) in _SHAPES.items():
         value: Any = meta.get(name)
         if value is None:
             continue
         if type(value) is not outer:
-            return _mismatch(value, name, _GO[outer])
+            return (
+                f"{_json_kind(value)} into Go struct field ObjectMeta.{name} of type {_GO_FIELDS.get(name, _GO[outer])}"
+            )
         parts = value.values() if type(value) is dict else value if type(value) is list else ()
         for part in parts:
             if inner is not None and type(part) is not inner:
-                return _mismatch(part, name, _GO[inner])
+                wanted = _GO_FIELDS.get(name, _GO[inner]).removeprefix("[]")
+                return f"{_json_kind(part)} into Go struct field ObjectMeta.{name} of type {wanted}"
     for owner in meta.get("ownerReferences") or []:
         for name, kind in _OWNER_SHAPES.items():
             if owner.get(name) is not None and type(owner[name]) is not kind:
-                return _mismatch(owner[name], f"ownerReferences.{name}", _GO[kind])
+                wanted = _GO_FIELDS.get(name, _GO[kind])
+                found = _json_kind(owner[name])
+                return f"{found} into Go struct field OwnerReference.ownerReferences.{name} of type {wanted}"
     return None
 
 
-def _mismatch(value: Any, field: str, wanted: str) -> str:
+def _json_kind(value: Any) -> str:
     names = {dict: "object", list: "array", str: "string", bool: "bool", type(None): "null"}
-    found = names.get(type(value), "number")
-    path = f"ObjectMeta.metadata.{field}" if field else "ObjectMeta.metadata"
-    return f"json: cannot unmarshal {found} into Go struct field {path} of type {wanted}"
+    return names.get(type(value), "number")

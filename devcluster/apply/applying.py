@@ -170,13 +170,14 @@ def track_update(  # noqa: PLR0917 - as above
 ) -> None:
     """Bring managedFields of `new` up to date after a create, update or patch, in place.
 
-    Clients may send managedFields of their own, and an empty list to be rid of them; what they leave out is kept.
+    Clients may send managedFields of their own; when they send none, those of `old` are kept.
     """
     meta: JSON = new.setdefault("metadata", {})
     _drop_empty(meta)
     sent = meta.pop("managedFields", None)
     stored = ((old or {}).get("metadata") or {}).get("managedFields")
-    if sent in ([], [{}]) and not subresource:
+    # To be rid of managedFields one sends a list of one empty entry. Custom resources take an empty list for none sent.
+    if not subresource and (sent == [{}] or (sent == [] and schema is None)):
         owners: Owners = {}
     else:
         owners = (read_owners(sent) if not subresource else {}) or read_owners(stored)

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from devcluster.player.phases import PlayedJob, Remove, Rules, Wait, Write, next_step
-from shared.kube.client import MERGE_PATCH, KubeClient
+from devcluster.player.phases import PlayedJob, Remove, Rules, Status, Wait, Write, next_step
+from shared.kube.client import JSON_PATCH, KubeClient
 from shared.kube.errors import ApiError, NotFound, Refused
 from shared.kube.resources import Resource, Unread
 from shared.kube.watch import Change
@@ -134,12 +134,16 @@ class Player:
         finally:
             self._busy.discard(uid)
 
-    async def _write(self, job: PlayedJob, status: dict[str, Any]) -> None:
-        # The uid keeps the status of one Job from getting into another that took its name meanwhile.
-        patch = {"metadata": {"uid": job.metadata.uid}, "status": difference(job.status, status)}
-        body = msgspec.json.encode(patch)
-        stored = await self._client.patch(PLAYED_JOBS, job.key, body, content_type=MERGE_PATCH, subresource="status")
+    async def _write(self, job: PlayedJob, status: Status) -> None:
         uid = job.metadata.uid
+        # The test keeps the status of one Job from getting into another that took its name meanwhile: the API server
+        # ignores all metadata in a merge patch of a status.
+        patch = [
+            {"op": "test", "path": "/metadata/uid", "value": uid},
+            {"op": "add", "path": "/status", "value": status},
+        ]
+        body = msgspec.json.encode(patch)
+        stored = await self._client.patch(PLAYED_JOBS, job.key, body, content_type=JSON_PATCH, subresource="status")
         if stored.phase != job.phase:
             self._entered[uid] = (stored.phase, self._clock())
         known = self._jobs.get(uid)
@@ -161,16 +165,3 @@ class Player:
 def _version(job: PlayedJob) -> int:
     # Both kube-apiserver and the embedded server count in decimal numbers.
     return int(job.metadata.resource_version)
-
-
-def difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Return the merge patch that turns `old` into `new`."""
-    patch: dict[str, Any] = {name: None for name in old if name not in new}
-    for name, value in new.items():
-        before = old.get(name)
-        if isinstance(value, dict) and isinstance(before, dict):
-            if changes := difference(before, value):
-                patch[name] = changes
-        elif value != before or name not in old:
-            patch[name] = value
-    return patch

@@ -7,6 +7,6 @@ schema is compiled when it is first seen and kept by its identity: whoever chang
 from devcluster.schema.compiled import Schema, SchemaError, compiled
 from devcluster.schema.defaulting import apply_defaults
 from devcluster.schema.pruning import prune
-from devcluster.schema.validating import validate
+from devcluster.schema.validating import validate, validate_status
 
-__all__ = ["Schema", "SchemaError", "apply_defaults", "compiled", "prune", "validate"]
+__all__ = ["Schema", "SchemaError", "apply_defaults", "compiled", "prune", "validate", "validate_status"]

@@ -23,6 +23,20 @@ def validate(schema: JSON, obj: JSON) -> list[Cause]:
     return faults
 
 
+def validate_status(schema: JSON, obj: JSON) -> list[Cause]:
+    """Return every fault of the status alone, as a write to the status subresource is judged.
+
+    Its messages name fields as seen from the status, while `field` has the whole path.
+    """
+    status = compiled(schema).properties.get("status")
+    if status is None or "status" not in obj:
+        return []
+    faults: list[Cause] = []
+    _validate(status, obj["status"], "", faults)
+    _find_doubles(status, obj["status"], "", faults)
+    return [Cause(one.reason, one.message, f"status.{one.field}" if one.field else "status") for one in faults]
+
+
 def _validate(schema: Schema, value: Any, path: str, faults: list[Cause]) -> None:
     kind = kind_of(value)
     if schema.types and not _fits(kind, value, schema):
