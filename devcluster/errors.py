@@ -65,18 +65,12 @@ def conflict(resource: Resource, name: str, why: str = MODIFIED) -> StatusError:
     return StatusError(409, "Conflict", message, _details(resource, name))
 
 
-def apply_conflicts(conflicts: Iterable[tuple[str, str]]) -> StatusError:
+def apply_conflicts(message: str, conflicts: Iterable[tuple[str, str]]) -> StatusError:
     """Refuse a server-side apply: other managers own these fields, (manager, field) each."""
     causes = [
-        {"reason": "FieldManagerConflict", "message": f'conflict with "{manager}"', "field": field}
+        {"reason": "FieldManagerConflict", "message": f"conflict with {manager}", "field": field}
         for manager, field in conflicts
     ]
-    listed = "\n".join(f"- {cause['field']}" for cause in causes)
-    said = ", ".join(dict.fromkeys(cause["message"] for cause in causes))
-    if len(causes) == 1:
-        message = f"Apply failed with 1 conflict: {causes[0]['message']}: {causes[0]['field']}"
-    else:
-        message = f"Apply failed with {len(causes)} conflicts: {said}:\n{listed}"
     return StatusError(409, "Conflict", message, {"causes": causes})
 
 

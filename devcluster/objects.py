@@ -188,7 +188,9 @@ class Objects:
                     existing, copied(body), call.manager, force, now, resource.schema, target.subresource
                 )
             except apply.ApplyConflict as clash:
-                raise apply_conflicts(clash.conflicts) from None
+                raise apply_conflicts(str(clash), clash.conflicts) from None
+            except apply.ApplyError as error:
+                raise StatusError(500, "", str(error)) from None
 
         while True:
             if self.store.get(resource.storage, *target.key) is not None:
