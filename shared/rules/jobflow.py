@@ -66,7 +66,7 @@ def plan_faults(jobflow: JobFlow, started: Collection[str] = ()) -> list[Fault]:
     Those are fewer than on creation, in the same words. Names of entries in `started` are not judged: a Job that
     exists has a name that fits. Linear in entries and dependencies.
     """
-    return judge(FOR_A_PLAN, Submission(jobflow, started=started), ORDER)
+    return judge(FOR_A_PLAN, Submission(jobflow, started=frozenset(started)), ORDER)
 
 
 @Rule
@@ -90,7 +90,8 @@ def not_too_many(given: Submission) -> Iterator[Fault]:
 def fits_etcd(given: Submission) -> Iterator[Fault]:
     """A JobFlow leaves room for its status: what is larger could be stored, but never finished."""
     jobflow = _jobflow_name(given.jobflow.metadata)
-    needed = sum(2 * len(names.child_name(jobflow, flow.name)) + STATUS_PER_FLOW for flow in given.flows)
+    children = (names.child_name(jobflow, flow.name) for flow in given.flows)
+    needed = sum(2 * min(len(child), names.LONGEST_CHILD) + STATUS_PER_FLOW for child in children)
     if given.size + needed > MOST_BYTES:
         parts = ", ".join(f"{part} {count}" for part, count in _largest_parts(given.jobflow, given.size))
         size = f"{given.size} bytes ({parts})" if parts else f"{given.size} bytes"
@@ -101,11 +102,11 @@ def fits_etcd(given: Submission) -> Iterator[Fault]:
 def names_are_valid(given: Submission) -> Iterator[Fault]:
     """An entry has the name of a JobTemplate: a DNS-1123 subdomain of at most 253 characters."""
     for i, flow in given.first_of_each_name():
+        if flow.name in given.started or names.is_subdomain(flow.name):
+            continue
         at = SPEC / "flows" / i / "name"
         if not flow.name:
             yield required(at, "must be the name of a JobTemplate")
-        elif flow.name in given.started or names.is_subdomain(flow.name):
-            continue
         elif len(flow.name) > names.LONGEST_SUBDOMAIN:
             yield too_long(at, names.LONGEST_SUBDOMAIN)
         else:
