@@ -7,15 +7,15 @@ Judging is pure and may run in any thread. Where a verdict depends on what only 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from msgspec import Struct
 
+from shared.api.job_spec import JobTemplateInFull
 from shared.api.jobflow import JobFlow
-from shared.api.meta import ObjectMeta
 from shared.api.names import DEFAULT_MAX_FLOWS, JOBFLOW, JOBTEMPLATE
-from shared.rules.difference import meaning
+from shared.rules.difference import differences, meaning
+from shared.rules.fault import SPEC
 from shared.rules.jobflow import faults_on_create
 from shared.rules.jobflow_update import faults_on_update
 from shared.rules.jobflow_warnings import TemplateFacts, warnings_on_create
@@ -32,13 +32,6 @@ class Known:
     max_flows: int = DEFAULT_MAX_FLOWS
     templates: Callable[[str], TemplateFacts | None] = lambda namespace: None
     """What a namespace has of JobTemplates, None while that is not known."""
-
-
-class SubmittedJobTemplate(Struct, frozen=True):
-    """A JobTemplate as its judges see it."""
-
-    spec: dict[str, Any]
-    metadata: ObjectMeta = ObjectMeta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +119,14 @@ def delete_jobflow(request: Request, _: Known) -> Verdict:
 
 def create_jobtemplate(request: Request, _: Known) -> Verdict:
     """A JobTemplate is made of the right types."""
-    read(request.new, SubmittedJobTemplate)
+    read(request.new, JobTemplateInFull)
     return ALLOWED
 
 
 def update_jobtemplate(request: Request, known: Known) -> Verdict:
     """A JobTemplate may change, for JobFlows that come to it later; it is then judged as a new one."""
-    if meaning(request.old.get("spec")) == meaning(request.new.get("spec")):
+    old, new = meaning(request.old.get("spec")), meaning(request.new.get("spec"))
+    if not any(differences(old, new, SPEC)):
         return ALLOWED
     return create_jobtemplate(request, known)
 

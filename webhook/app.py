@@ -1,6 +1,7 @@
 """Puts the webhook together, runs it, and ends it without failing a request."""
 
 import asyncio
+import gc
 import logging
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -59,6 +60,8 @@ async def run(settings: WebhookSettings) -> None:
         log.info("serving", extra={"what": "admission", "address": f"{host}:{port}"})
         stack.push_async_callback(listener.close)
         await stack.enter_async_context(_running(certificates.follow(), templates.follow()))
+        gc.collect()
+        gc.freeze()  # what has been built so far stays: the collector need not look at it again and again
 
         await stop.wait()
         await drain(server, listener, settings.shutdown_delay, settings.shutdown_grace)

@@ -77,7 +77,7 @@ class Certificates:
         self._on_change = on_change
         self._on_failure = on_failure
         self._served: Served | None = None
-        self._digest = ""
+        self._refused = ""
         self.problem: str | None = "not read yet"
         """What is wrong with the files as they are, None where they are those in use."""
 
@@ -92,30 +92,44 @@ class Certificates:
 
     def refresh(self) -> None:
         """Look at the files, and serve with them from now on if they are good."""
-        digest = ""
         try:
             content = self._files.read()
-            digest = hashlib.sha256(b"\0".join(content)).hexdigest()
-            if self._served and digest == self._served.digest:
-                self._digest, self.problem = digest, None
-                return
-            served = load(self._files, content, digest, self._now())
-            if self._files.read() != content:
-                return  # half-way through being replaced: look again in a moment
-        except BadCertificateError as bad:
-            self._refuse(digest or str(bad), str(bad))
+        except BadCertificateError as missing:
+            self._refuse(str(missing), missing)
             return
-        self._served, self._digest, self.problem = served, digest, None
+        digest = hashlib.sha256(b"\0".join(content)).hexdigest()
+        if self._served and digest == self._served.digest:
+            self.problem = None
+            return
+        try:
+            served = load(self._files, content, digest, self._now())
+            bad = None
+        except BadCertificateError as error:
+            bad = error
+        if not self._still_has(content):
+            return  # they are being replaced, and what was loaded may be half of each: look again in a moment
+        if bad:
+            self._refuse(digest, bad)
+            return
+        self._served, self.problem = served, None
         log.info("certificate loaded", extra={"file": self._files.certificate, "expires": served.expires.isoformat()})
         self._on_change(served)
 
-    def _refuse(self, digest: str, problem: str) -> None:
-        if digest != self._digest:
-            self._digest = digest
-            still = "the old one stays in use" if self._served else "there is none to serve with"
-            log.error("certificate not loaded", extra={"reason": problem, "consequence": still})
-            self._on_failure()
-        self.problem = problem
+    def _still_has(self, content: tuple[bytes, ...]) -> bool:
+        try:
+            return self._files.read() == content
+        except BadCertificateError:
+            return False
+
+    def _refuse(self, state: str, problem: BadCertificateError) -> None:
+        """Keep the old one; say so once for each state of the files."""
+        self.problem = str(problem)
+        if state == self._refused:
+            return
+        self._refused = state
+        still = "the old one stays in use" if self._served else "there is none to serve with"
+        log.error("certificate not loaded", extra={"reason": self.problem, "consequence": still})
+        self._on_failure()
 
     async def follow(self, period: float = PERIOD) -> None:
         """Keep looking."""

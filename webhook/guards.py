@@ -12,6 +12,7 @@ from msgspec import Struct
 from shared.api.jobflow import FINISHED, State
 from shared.api.meta import ObjectMeta
 from shared.api.names import ALLOW_DELETE
+from shared.rules.fault import shown
 from webhook.verdict import ALLOWED, Verdict, allowed, forbidden, unavailable
 
 CLEANERS: Final = frozenset(
@@ -104,5 +105,5 @@ def way_out(kind: str, metadata: ObjectMeta) -> str:
 
 def few(names: Sequence[str]) -> str:
     """The first names, and how many more there are."""
-    listed = ", ".join(name[:253] for name in names[:MOST_NAMES])
+    listed = ", ".join(map(shown, names[:MOST_NAMES]))
     return f"{listed} and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else listed

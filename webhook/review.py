@@ -24,6 +24,7 @@ KIND: Final = "AdmissionReview"
 DEEPEST: Final = 200
 """How deep a review may be nested."""
 LONGEST_UID: Final = 256
+LONGEST_MESSAGE: Final = 200
 
 Json = dict[str, Any]
 
@@ -32,7 +33,7 @@ class MalformedReviewError(Exception):
     """These bytes are no review that could be judged. With a `uid` they are at least one that can be answered."""
 
     def __init__(self, message: str, uid: str | None = None) -> None:
-        super().__init__(message)
+        super().__init__(message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}...")
         self.uid = uid
 
 
