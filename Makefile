@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 TESTS ?= tests
 WORKERS ?= 2
 
-.PHONY: help demo up test test-quick check bench lock clean
+.PHONY: help demo up down test test-quick check bench lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,8 +20,11 @@ help: ## show this list
 demo: $(READY) ## see it work: a small cluster in memory, three JobFlows, four refusals; a minute
 	@$(BIN)/python -m devcluster demo
 
-up: $(READY) ## the same cluster to play with, by kubectl; ends with Control-C
-	@$(BIN)/python -m devcluster stack
+up: $(READY) ## the same, left running for kubectl; `make down` ends it
+	@$(BIN)/python -m devcluster stack --detach
+
+down: $(READY) ## end what `make up` left running
+	@$(BIN)/python -m devcluster stack --stop
 
 test: $(READY) ## everything that CI runs; needs Go, or the binaries of a real API server, for all of it
 	@$(BIN)/python -m tests.support.expected_time

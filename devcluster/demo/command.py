@@ -11,6 +11,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
+import aiohttp
+
 from devcluster.demo.screen import Screen
 from devcluster.demo.timeline import Timeline
 from devcluster.stack.kubectl import Kubectl, RefusedError
@@ -52,6 +54,9 @@ def main(args: argparse.Namespace) -> int:
         sys.stdout.flush()
         print(f"\ndemo: {error}", file=sys.stderr)
         return 1
+    except (aiohttp.ClientError, TimeoutError) as error:
+        print(f"\ndemo: the API server does not answer: {error!r}", file=sys.stderr)
+        return 1
     except (KeyboardInterrupt, asyncio.CancelledError):
         print("\ndemo: ended before its end", file=sys.stderr)
         return 130
@@ -68,7 +73,7 @@ async def run(screen: Screen) -> int:
     with tempfile.TemporaryDirectory(prefix="jobflow-demo-") as directory:
         async with Stack(Path(directory), tell=screen.say) as stack:
             await stack.start()
-            await stack.meanwhile(Story(stack.kubectl, screen).tell())
+            await stack.meanwhile(Story(stack.kubectl, screen, Timeline(JOBFLOWS), time.monotonic()).tell())
     return 0
 
 
@@ -78,22 +83,30 @@ class Story:
 
     kubectl: Kubectl
     screen: Screen
+    timeline: Timeline
+    begin: float
 
     async def tell(self) -> None:
         """Tell it from the beginning to the end; raises DemoError where it comes otherwise."""
-        begin = time.monotonic()
         version = (await self.kubectl.list(FLOW_API, "JobFlow"))["metadata"]["resourceVersion"]
-        await self.apply_examples()
-        await self.make_mistakes()
-        timeline = await self.watch(version, begin)
-        took = time.monotonic() - begin
+        following = asyncio.ensure_future(self.follow(version))
+        try:
+            await self.apply_examples()
+            await self.make_mistakes()
+            await self.show_until_done(following)
+        finally:
+            following.cancel()
+        took = self.now()
         await self.show_what_is_left()
-        entries = sum(len(run.entries) for run in timeline.runs.values() if run is not None)
         self.screen.say(
-            f"\n{len(JOBFLOWS)} JobFlows with {entries} Jobs came to Succeed in {took:.0f} s, "
+            f"\n{len(JOBFLOWS)} JobFlows with {self.timeline.entries} Jobs came to Succeed in {took:.0f} s, "
             f"{len(MISTAKES) + 1} mistakes of {len(MISTAKES) + 1} were refused.\n"
             "To go on by yourself: `make up` leaves all of this running for kubectl; README.md has the tour."
         )
+
+    def now(self) -> float:
+        """Return the seconds since the story began."""
+        return time.monotonic() - self.begin
 
     async def apply_examples(self) -> None:
         """Apply the manifests of examples/."""
@@ -128,36 +141,29 @@ class Story:
         else:
             raise DemoError(f"`{command}` was not refused")
 
-    async def watch(self, version: str, begin: float) -> Timeline:
-        """Show the JobFlows until all have finished."""
-        self.screen.say(
-            "\nThe JobFlows, one bar for each Job" if self.screen.is_terminal else "\nThe JobFlows, as they run"
-        )
-        timeline = Timeline(JOBFLOWS)
-        try:
-            async with asyncio.timeout(ALL_DONE_WITHIN), asyncio.TaskGroup() as group:
-                painting = group.create_task(self.keep_painting(timeline, begin))
-                async with aclosing(self.kubectl.watch(FLOW_API, "JobFlow", version)) as events:
-                    async for event in events:
-                        lines = timeline.see(event["object"], time.monotonic() - begin)
-                        self.screen.say_changes(lines)
-                        if timeline.finished:
-                            break
-                painting.cancel()
-        except TimeoutError:
-            raise DemoError(f"after {ALL_DONE_WITHIN:.0f} s not all JobFlows have finished") from None
-        self.screen.draw(timeline, time.monotonic() - begin)
-        for run in timeline.runs.values():
-            if run is None or run.phase != "Succeed":
-                said = f"is {run.phase}: {run.message}" if run else "was never seen"
-                raise DemoError(f"JobFlow {run.name if run else ''} {said}")
-        return timeline
+    async def follow(self, version: str) -> None:
+        """Take in what happens to JobFlows, from the beginning until all have finished."""
+        async with aclosing(self.kubectl.watch(FLOW_API, "JobFlow", version)) as events:
+            async for event in events:
+                self.screen.say_changes(self.timeline.see(event["object"], self.now()))
+                if self.timeline.finished:
+                    return
 
-    async def keep_painting(self, timeline: Timeline, begin: float) -> None:
-        """Redraw the table, for its bars grow with the time."""
-        while True:
-            self.screen.draw(timeline, time.monotonic() - begin)
-            await asyncio.sleep(0.1)
+    async def show_until_done(self, following: asyncio.Future[None]) -> None:
+        """Show the JobFlows until all have finished, and see that they have come to Succeed."""
+        heading = "one bar for each Job" if self.screen.is_terminal else "as they have run since, and run on"
+        self.screen.say(f"\nThe JobFlows, {heading}")
+        self.screen.release()
+        while not following.done():
+            if self.now() > ALL_DONE_WITHIN:
+                raise DemoError(f"after {ALL_DONE_WITHIN:.0f} s not all JobFlows have finished")
+            self.screen.draw(self.timeline, self.now())
+            await asyncio.wait([following], timeout=0.1)
+        await following
+        self.screen.draw(self.timeline, self.now())
+        for name, run in self.timeline.runs.items():
+            if run is None or run.phase != "Succeed":
+                raise DemoError(f"JobFlow {name} " + (f"is {run.phase}: {run.message}" if run else "was never seen"))
 
     async def show_what_is_left(self) -> None:
         """Show what the retain policy has done, and that what has finished may be deleted."""

@@ -17,6 +17,7 @@ class Screen:
         self._out = out
         self.is_terminal = out.isatty()
         self._drawn = 0
+        self._held: list[str] | None = []
         self._simple = "utf" not in (out.encoding or "").lower()
 
     def say(self, text: str = "") -> None:
@@ -25,10 +26,17 @@ class Screen:
         self._out.flush()
 
     def say_changes(self, lines: Iterable[str]) -> None:
-        """Print a line for each change, where nothing is redrawn."""
+        """Print a line for each change, where nothing is redrawn; what comes before `release` is kept until then."""
         for line in lines:
-            if not self.is_terminal:
+            if self._held is not None:
+                self._held.append(line)
+            elif not self.is_terminal:
                 self.say(line)
+
+    def release(self) -> None:
+        """Print the changes that were kept, and from now on each as it comes."""
+        held, self._held = self._held or (), None
+        self.say_changes(held)
 
     def draw(self, timeline: Timeline, now: float) -> None:
         """Redraw the table, where that is possible."""

@@ -15,6 +15,8 @@ COLOURS = {"Pending": "33", "Running": "36", "Completed": "32", "Completing": "3
 PLAIN = ("Waiting", "")
 NAME_WIDTH = 18
 STATE_WIDTH = 11
+SHORTEST = 20.0
+"""Until so many seconds are over the bars grow; from then on they shrink together to stay in the terminal."""
 
 
 @dataclass(slots=True)
@@ -48,6 +50,11 @@ class Timeline:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.runs: dict[str, Run | None] = dict.fromkeys(names)
+
+    @property
+    def entries(self) -> int:
+        """Count the entries of all of them."""
+        return sum(len(run.entries) for run in self.runs.values() if run is not None)
 
     @property
     def finished(self) -> bool:
@@ -90,7 +97,7 @@ def _entries(jobflow: JSON) -> Iterator[Entry]:
 def _drawn(run: Run, now: float, width: int, *, colour: bool) -> Iterator[str]:
     yield _header(run, colour=colour)
     room = max(width - NAME_WIDTH - STATE_WIDTH - 5, 10)
-    scale = max(now, 1.0) / room
+    scale = max(now, SHORTEST) / room
     for entry in run.entries:
         label = f"  {entry.name:<{NAME_WIDTH}} {_painted(f'{entry.state:<{STATE_WIDTH}}', entry.state, colour=colour)} "
         yield (label + _bar(entry, run, now, scale, colour=colour)).rstrip()

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -30,10 +31,12 @@ class Program:
         self.name = name
         self.arguments = arguments
         self.log = log
+        self.started = 0.0  # by the monotonic clock
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
         """Start it, and do not wait."""
+        self.started = time.monotonic()
         with self.log.open("wb") as log:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -115,6 +118,9 @@ class Programs:
         watching = [asyncio.ensure_future(program.ended()) for program in self._running]
         try:
             await asyncio.wait([working, *watching], return_when=asyncio.FIRST_COMPLETED)
+            if working.done() and not working.cancelled() and working.exception():
+                # It may have failed because a program has just died: then that is the news.
+                await asyncio.wait(watching, timeout=1, return_when=asyncio.FIRST_COMPLETED)
             for program in self._running:
                 program.check()
             return await working

@@ -23,7 +23,6 @@ from devcluster.stack.kubectl import Kubectl, RefusedError
 from devcluster.stack.programs import ROOT, Program, ProgramError, Programs, free_ports
 from devcluster.stack.registration import webhook_configuration
 
-CRDS = ROOT / "charts" / "jobflow" / "crds"
 LOOPBACK = "127.0.0.1"
 
 # A JobFlow that no webhook lets pass. Refused, it shows that the API server asks ours.
@@ -65,7 +64,6 @@ class Stack:
     async def start(self) -> None:
         """Start everything, and return once a JobFlow can be created; raises ProgramError where something fails."""
         await self._start_api_server()
-        await self._install_crds()
         webhook_port, *addresses = free_ports(5)
         webhook_health, webhook_metrics, controller_health, controller_metrics = (f"{LOOPBACK}:{p}" for p in addresses)
         webhook = self._program(
@@ -76,7 +74,9 @@ class Stack:
                 "--tls-private-key-file",
                 str(self.directory / "tls.key"),
             ),
-            *("--port", str(webhook_port), "--healthz-address", webhook_health, "--metrics-address", webhook_metrics),
+            *("--bind-address", LOOPBACK, "--port", str(webhook_port)),
+            *("--healthz-address", webhook_health, "--metrics-address", webhook_metrics),
+            *("--shutdown-delay", "0s"),  # nobody here has to learn first that it leaves
         )
         controller = self._program(
             "controller", "--healthz-address", controller_health, "--metrics-address", controller_metrics
@@ -108,18 +108,13 @@ class Stack:
         self.kubectl = await self._open.enter_async_context(Kubectl(self.kubeconfig))
         await self._when_ready(server, self.kubectl.is_ready, f"{self.kubectl.server}, everything in memory")
 
-    async def _install_crds(self) -> None:
-        async for _ in self.kubectl.apply([CRDS]):
-            pass
-
     def _program(self, name: str, *arguments: str) -> Program:
         command = [name, "--kubeconfig", str(self.kubeconfig), *arguments]
         return Program(name, command, self.directory / f"{name}.log")
 
     async def _when_ready(self, program: Program, asks: Callable[[], Awaitable[bool]], where: str) -> None:
-        begin = time.monotonic()
         await program.ready(asks)
-        self._tell(f"  {program.name:<11} is ready after {time.monotonic() - begin:.1f} s: {where}")
+        self._tell(f"  {program.name:<11} is ready after {time.monotonic() - program.started:.1f} s: {where}")
 
     async def _webhook_is_asked(self) -> bool:
         try:

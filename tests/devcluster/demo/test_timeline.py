@@ -60,8 +60,8 @@ def table_of(*seen: tuple[float, dict[str, Any]], now: float, width: int = 80, h
 def test_a_bar_begins_where_the_job_began_and_ends_where_it_ended() -> None:
     drawn = table_of(
         (0.0, a_jobflow("Running", get="Running")),
-        (5.0, a_jobflow("Running", get="Completed", train="Running")),
-        now=10.0,
+        (20.0, a_jobflow("Running", get="Completed", train="Running")),
+        now=40.0,
     )
     first, second = drawn[1], drawn[2]
     room = 80 - 18 - 11 - 5
