@@ -5,6 +5,7 @@ they are first asked for, because importing them takes a second.
 """
 
 import importlib
+import re
 from functools import cache
 from typing import Any
 
@@ -23,14 +24,12 @@ def components(group: str, version: str, kind: str) -> tuple[str, JSON] | None:
     model = _model(group, version, kind)
     if model is None:
         return None
-    source = model.model_json_schema(by_alias=True, ref_template=COMPONENTS + "{model}")
+    source = model.model_json_schema(by_alias=True)
     parts = source.pop("$defs", {})
-    # A kind that refers to itself is among the parts already, and only named here.
-    name = source["$ref"].removeprefix(COMPONENTS) if "$ref" in source else model.__name__
-    if "$ref" not in source:
-        parts[name] = source
+    if "$ref" not in source:  # else the kind contains itself, and is among the parts
+        parts[model.__name__] = source
     merge_keys = IN_SERVICES if kind == "Service" else MERGE_KEYS
-    return name, {part: _tidied(schema, merge_keys) for part, schema in parts.items()}
+    return _component(model.__name__), {_component(part): _tidied(one, merge_keys) for part, one in parts.items()}
 
 
 @cache
@@ -62,6 +61,16 @@ def _model(group: str, version: str, kind: str) -> Any:
     return None
 
 
+def _component(model: str) -> str:
+    """Return the name of a model's component. kubectl shows what stands behind its last dot as the type of a field."""
+    found = _MODEL.fullmatch(model)
+    group, version, kind = found.groups() if found else ("", "", model)
+    return ".".join(part.lower() for part in ("io.k8s", group, version) if part) + f".{kind}"
+
+
+_MODEL = re.compile(r"([A-Z][a-z]+)?(V\d+(?:(?:alpha|beta)\d+)?)([A-Z].*)")
+
+
 def _tidied(source: JSON, merge_keys: dict[str, str]) -> JSON:
     """Return a model's schema as Kubernetes writes it: no null beside each type, no titles, no notes on Python."""
     node = dict(source)
@@ -80,6 +89,8 @@ def _tidied(source: JSON, merge_keys: dict[str, str]) -> JSON:
     if node.get("type") == "object" and node.get("additionalProperties") is True:
         del node["additionalProperties"]
         node["x-kubernetes-preserve-unknown-fields"] = True
+    if "$ref" in node:
+        node["$ref"] = COMPONENTS + _component(node["$ref"].removeprefix("#/$defs/"))
     if "$ref" in node and len(node) > 1:
         node["allOf"] = [{"$ref": node.pop("$ref")}]
     for key in ("items", "additionalProperties"):
