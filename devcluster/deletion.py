@@ -130,15 +130,19 @@ def _finalizers(existing: list[str], policy: str) -> list[str]:
 
 
 def _check_preconditions(resource: Resource, meta: JSON, options: DeleteOptions) -> None:
-    if options.uid and options.uid != meta["uid"]:
-        why = f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {meta['uid']}"
-        raise conflict(resource, meta["name"], why)
-    if options.version and options.version != meta["resourceVersion"]:
+    uid, version = meta["uid"], meta["resourceVersion"]
+    if options.uid and options.uid != uid:
         why = (
-            f"Precondition failed: ResourceVersion in precondition: {options.version}, "
-            f"ResourceVersion in object meta: {meta['resourceVersion']}"
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({uid}). "
+            "The object might have been deleted and then recreated"
         )
-        raise conflict(resource, meta["name"], why)
+        raise conflict(resource, meta["name"], why, kind=resource.kind)
+    if options.version and options.version != version:
+        why = (
+            f"the ResourceVersion in the precondition ({options.version}) does not match the ResourceVersion in record "
+            f"({version}). The object might have been modified"
+        )
+        raise conflict(resource, meta["name"], why, kind=resource.kind)
 
 
 def _check_permanent(resource: Resource, before: JSON) -> None:

@@ -17,7 +17,9 @@ class StatusError(Exception):
         self.code = code
         self.reason = reason
         self.status: JSON = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
-        self.status |= {"message": message, "reason": reason}
+        self.status["message"] = message
+        if reason:
+            self.status["reason"] = reason
         if details:
             self.status["details"] = details
         self.status["code"] = code
@@ -59,10 +61,12 @@ def already_exists(resource: Resource, name: str) -> StatusError:
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
-def conflict(resource: Resource, name: str, why: str = MODIFIED) -> StatusError:
-    """Refuse: the object is not what the caller thinks it is."""
-    message = f'Operation cannot be fulfilled on {resource.qualified} "{name}": {why}'
-    return StatusError(409, "Conflict", message, _details(resource, name))
+def conflict(resource: Resource, name: str, why: str = MODIFIED, *, kind: str = "") -> StatusError:
+    """Refuse: the object is not what the caller thinks it is. The message says `kind`, or the resource's plural."""
+    kind = kind or resource.plural
+    qualified = f"{kind}.{resource.group}" if resource.group else kind
+    message = f'Operation cannot be fulfilled on {qualified} "{name}": {why}'
+    return StatusError(409, "Conflict", message, _details(resource, name, kind=kind))
 
 
 def apply_conflicts(message: str, conflicts: Iterable[tuple[str, str]]) -> StatusError:
@@ -74,16 +78,17 @@ def apply_conflicts(message: str, conflicts: Iterable[tuple[str, str]]) -> Statu
     return StatusError(409, "Conflict", message, {"causes": causes})
 
 
-def invalid(resource: Resource, name: str, causes: Iterable[Cause]) -> StatusError:
-    """Refuse: the object breaks rules, every one of which is told."""
+def invalid(resource: Resource, name: str, causes: Iterable[Cause], *, kind: str = "") -> StatusError:
+    """Refuse: the object breaks rules, every one of which is told. The message says `kind`, or the resource's own."""
+    kind = kind or resource.kind
     listed = list(causes)
     said = [f"{cause.field}: {cause.message}" for cause in listed]
     told = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
-    kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
-    details = {"name": name, "group": resource.group, "kind": resource.kind}
+    details: JSON = {"name": name, "group": resource.group, "kind": kind}
     details = {key: value for key, value in details.items() if value}
-    details["causes"] = [{"reason": c.reason, "message": c.message, "field": c.field} for c in listed]  # type: ignore[assignment]
-    return StatusError(422, "Invalid", f'{kind} "{name}" is invalid: {told}', details)
+    details["causes"] = [{"reason": c.reason, "message": c.message, "field": c.field} for c in listed]
+    qualified = f"{kind}.{resource.group}" if resource.group else kind
+    return StatusError(422, "Invalid", f'{qualified} "{name}" is invalid: {told}', details)
 
 
 def bad_request(message: str) -> StatusError:

@@ -13,6 +13,7 @@ from devcluster.faults import Action
 from devcluster.identity import User
 from devcluster.listing import list_page, read_selector
 from devcluster.objects import APPLY, Call, Target
+from devcluster.patches import STRATEGIC_PATCH
 from devcluster.registry import Registry
 from devcluster.resources import JSON, Resource
 from devcluster.reviews import Reviews
@@ -114,7 +115,8 @@ class Handlers:
         return answer(view.one(stored), warnings=call.warnings)
 
     async def _patch(self, request: web.BaseRequest, route: Route, resource: Resource, user: User) -> web.Response:
-        view, body = self._view(request, resource), await read_body(request, PATCH_TYPES)
+        known = tuple(media for media in PATCH_TYPES if media != STRATEGIC_PATCH or not resource.custom)
+        view, body = self._view(request, resource), await read_body(request, known)
         call = read_call(request, route, user)
         applies = request.content_type == APPLY
         if applies and not request.query.get("fieldManager"):

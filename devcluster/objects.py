@@ -26,19 +26,12 @@ from devcluster.identity import User
 from devcluster.patches import PatchError, apply_patch
 from devcluster.resources import JSON, Cause, Resource
 from devcluster.schema.defaulting import copied
-from devcluster.store import Key, Stale, Store, Stored, as_stored
+from devcluster.store import Key, Stale, Store, Stored, TooLarge, as_stored
 
 APPLY = "application/apply-patch+yaml"
 NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 LONGEST_PREFIX = 58  # of a generated name
-SYSTEM_FIELDS = (
-    "uid",
-    "creationTimestamp",
-    "generation",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "selfLink",
-)
+NEVER_CHANGE = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 Make = Callable[[JSON], JSON]
 
@@ -146,7 +139,7 @@ class Objects:
             return as_stored(obj, 0)
         self._check_namespace(resource, namespace, meta["name"])
         try:
-            return self.store.put(resource.storage, obj, None)
+            return self._put(resource, obj, None)
         except Stale:
             raise already_exists(resource, meta["name"]) from None
 
@@ -222,9 +215,15 @@ class Objects:
             try:
                 if is_released(new):
                     return self.store.remove(resource.storage, old)
-                return self.store.put(resource.storage, new, old)
+                return self._put(resource, new, old)
             except Stale:
                 continue
+
+    def _put(self, resource: Resource, obj: JSON, old: Stored | None) -> Stored:
+        try:
+            return self.store.put(resource.storage, obj, old)
+        except TooLarge:
+            raise StatusError(500, "", "etcdserver: request is too large") from None
 
     def _next(self, call: Call, target: Target, before: JSON, wanted: JSON) -> JSON:
         """Return the stored form of what `wanted` makes of `before`. Raises StatusError."""
@@ -342,7 +341,7 @@ def _check_identity(resource: Resource, key: tuple[str, str], before: JSON, want
         cause = Cause(
             "FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion"
         )
-        raise invalid(resource, name, [cause])
+        raise invalid(resource, name, [cause], kind=resource.plural)
     wanted["resourceVersion"] = before["resourceVersion"]
 
 
@@ -357,10 +356,9 @@ def _merge(resource: Resource, before: JSON, wanted: JSON, subresource: str) -> 
             new["metadata"]["managedFields"] = meta["managedFields"]
         new.pop(part, None)
         return new | ({part: wanted[part]} if part in wanted else {})
-    for name in SYSTEM_FIELDS:
-        meta.pop(name, None)
-        if name in before["metadata"]:
-            meta[name] = before["metadata"][name]
+    meta.pop("generation", None)
+    meta.pop("selfLink", None)
+    meta |= {name: before["metadata"][name] for name in NEVER_CHANGE if name in before["metadata"]}
     if resource.has_status:
         wanted.pop("status", None)
         if "status" in before:

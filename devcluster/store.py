@@ -23,6 +23,13 @@ KEEP_CHANGES = 20_000  # of each bucket
 KEEP_BYTES = 128 << 20
 
 
+LARGEST_OBJECT = 1536 * 1024  # bytes: what etcd takes in one request
+
+
+class TooLarge(Exception):
+    """The object has more bytes than etcd would take."""
+
+
 class Stale(Exception):
     """The object is no longer what the writer has read."""
 
@@ -195,7 +202,7 @@ class Store:
         """Write `obj` over `old`; None creates it. What does not differ is not written.
 
         The dict belongs to the store from now on: its resourceVersion is set. Raises Stale unless `old` is what lies
-        there now.
+        there now, and TooLarge.
         """
         meta = obj["metadata"]
         key = (meta.get("namespace", ""), meta["name"])
@@ -206,9 +213,11 @@ class Store:
             meta["resourceVersion"] = str(old.version)
             if obj == old.decode():
                 return old
-        self.version += 1
-        meta["resourceVersion"] = str(self.version)
-        new = as_stored(obj, self.version)
+        meta["resourceVersion"] = str(self.version + 1)
+        new = as_stored(obj, self.version + 1)
+        if len(new.raw) > LARGEST_OBJECT:
+            raise TooLarge
+        self.version = new.version
         self._commit(storage, bucket, Change("MODIFIED" if old else "ADDED", new, old))
         return new
 

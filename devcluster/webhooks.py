@@ -122,10 +122,7 @@ def refusal(name: str, status: JSON) -> StatusError:
         message = f"{denied_by}: {status['reason']}"
     else:
         message = f"{denied_by} without explanation"
-    error = StatusError(code if code >= 400 else 400, status.get("reason") or "", message, status.get("details"))
-    if not error.reason:
-        error.status.pop("reason")
-    return error
+    return StatusError(code if code >= 400 else 400, status.get("reason") or "", message, status.get("details"))
 
 
 def _url(webhook: JSON) -> URL:
