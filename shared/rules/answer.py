@@ -68,8 +68,8 @@ def _with_near_misses(faults: Sequence[Fault]) -> list[Fault]:
 
 def _line(causes: Sequence[Fault], count: int) -> str:
     """All in one line, as Kubernetes joins them; as many as there is room for."""
-    if count == 1 and causes:
-        return str(causes[0])
+    if count <= 1:
+        return "".join(map(str, causes))
     parts: list[str] = []
     room = LINE_BYTES
     for part in map(str, causes):
