@@ -233,7 +233,7 @@ class _ParserLog(logging.Handler):
     @classmethod
     def logger(cls, metrics: Metrics) -> logging.Logger:
         """A logger for aiohttp that nobody else logs with."""
-        logger = logging.Logger("webhook.http", logging.INFO)
+        logger = logging.Logger("webhook.http", logging.DEBUG)
         logger.addHandler(cls(metrics))
         return logger
 

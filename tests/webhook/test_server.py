@@ -1,0 +1,246 @@
+"""The server over real TLS: what it answers, what it counts and logs, and how much it takes on."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from shared.kube.errors import Forbidden, Unavailable
+from tests.support.builders import a_jobflow_object
+from tests.webhook.reviews import UID, a_review, creation, deletion, sent, template_deletion
+from tests.webhook.serving import head, logged, serving, until
+from webhook.intake import MOST_BYTES
+from webhook.server import LARGE, WorkLimits
+
+
+async def test_a_review_is_answered_with_its_uid() -> None:
+    async with serving() as webhook:
+        assert await webhook.post(creation("get", "train: get")) == (200, {"uid": UID, "allowed": True})
+
+
+async def test_a_refusal_is_a_status_as_kubectl_prints_it() -> None:
+    async with serving() as webhook:
+        http, response = await webhook.post(creation("get", "train: gte"))
+    assert http == 200
+    assert response["allowed"] is False
+    status = response["status"]
+    assert (status["code"], status["reason"], status["status"]) == (422, "Invalid", "Failure")
+    assert [cause["field"] for cause in status["details"]["causes"]] == ["spec.flows[1].dependsOn.targets[0]"]
+
+
+async def test_a_jobtemplate_in_use_is_not_deleted() -> None:
+    async def look_up(namespace: str, template: str) -> Sequence[str]:
+        assert (namespace, template) == ("ml", "get")
+        return ["etl"]
+
+    async with serving(look_up=look_up) as webhook:
+        _, response = await webhook.post(template_deletion("get"), "jobtemplates")
+        assert (response["allowed"], response["status"]["code"]) == (False, 403)
+        released = template_deletion("get", metadata={"annotations": {"flow.volcano.sh/allow-delete": "true"}})
+        _, response = await webhook.post(released, "jobtemplates")
+        assert response["allowed"]
+        assert response["auditAnnotations"] == {"allow-delete": "annotation flow.volcano.sh/allow-delete"}
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        pytest.param(Unavailable("down", status=500), id="500"),
+        pytest.param(Forbidden("no", status=403), id="403"),
+        pytest.param(Unavailable("connection refused"), id="connection refused"),
+    ],
+)
+async def test_where_the_users_cannot_be_known_the_jobtemplate_stays(trouble: Exception) -> None:
+    async def look_up(namespace: str, template: str) -> Sequence[str]:
+        raise trouble
+
+    async with serving(look_up=look_up) as webhook:
+        _, response = await webhook.post(template_deletion("get"), "jobtemplates")
+    assert (response["allowed"], response["status"]["code"]) == (False, 503)
+    assert response["status"]["reason"] == "ServiceUnavailable"
+
+
+async def test_an_api_server_that_does_not_answer_is_not_waited_for_and_holds_up_nobody() -> None:
+    async def look_up(namespace: str, template: str) -> Sequence[str]:
+        await asyncio.Event().wait()
+        return []
+
+    async with serving(look_up=look_up, work=WorkLimits(looked_up=2, wait=0.1, answer=0.3)) as webhook:
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        slow = [asyncio.create_task(webhook.post(template_deletion("get"), "jobtemplates")) for _ in range(6)]
+        assert (await webhook.post(creation("get")))[1]["allowed"]
+        answers = await asyncio.gather(*slow)
+        took = clock() - began
+    assert {response["status"]["code"] for _, response in answers} == {503}
+    assert took < 2
+
+
+async def test_the_patience_of_the_api_server_counts_where_it_is_shorter() -> None:
+    async def look_up(namespace: str, template: str) -> Sequence[str]:
+        await asyncio.Event().wait()
+        return []
+
+    async with serving(look_up=look_up, work=WorkLimits(answer=60)) as webhook:
+        async with asyncio.timeout(10):
+            _, response = await webhook.post(template_deletion("get"), "jobtemplates?timeout=500ms")
+    assert response["status"]["code"] == 503
+
+
+async def test_answers_are_never_mixed_up() -> None:
+    async def ask(worker: int) -> None:
+        for i in range(40):
+            uid = f"{worker}-{i}"
+            large = creation(*(f"x{n}" for n in range(2000)), uid="u")
+            review = a_review(new=large["request"]["object"], uid=uid) if i % 20 == worker % 20 else creation("get")
+            review["request"]["uid"] = uid
+            status, response = await webhook.post(review)
+            assert (status, response["uid"]) == (200, uid)
+
+    async with serving(work=WorkLimits(wait=60)) as webhook:
+        await asyncio.gather(*(ask(worker) for worker in range(64)))
+        assert (
+            webhook.counted("jobflow_admission_requests_total", resource="jobflows", operation="CREATE", allowed="true")
+            > 2000
+        )
+
+
+async def test_a_large_review_is_judged_like_a_small_one() -> None:
+    names = [f"flow-{i}" for i in range(999)]
+    large = creation(*(f"{name}: {' '.join(names[max(0, i - 9) : i])}" for i, name in enumerate(names)))
+    assert len(sent(large)) > LARGE
+    async with serving() as webhook:
+        assert (await webhook.post(large))[1]["allowed"]
+        large["request"]["object"]["spec"]["flows"][0]["dependsOn"] = {"targets": ["flow-998"]}
+        assert (await webhook.post(large))[1]["status"]["code"] == 422
+
+
+async def test_who_waits_too_long_for_a_turn_is_sent_away_for_a_second() -> None:
+    async def look_up(namespace: str, template: str) -> Sequence[str]:
+        return []
+
+    large = sent(creation("get", metadata={"annotations": {"a": "x" * LARGE}}))
+    async with serving(look_up=look_up, work=WorkLimits(large=1, wait=0.2)) as webhook:
+        _, writer = await webhook.connect()
+        writer.write(head(LARGE) + b"{")
+        await until(webhook.server._large._places.locked)
+        async with webhook.http.post(webhook.url(), data=large, headers={"Content-Type": "application/json"}) as answer:
+            assert answer.status == 503
+            assert answer.headers["Retry-After"] == "1"
+        assert (await webhook.post(creation("get")))[1]["allowed"], "small ones have their own places"
+        writer.transport.abort()
+
+
+async def test_a_request_whose_client_has_gone_is_not_worked_on() -> None:
+    begun, dropped = asyncio.Event(), asyncio.Event()
+
+    async def look_up(namespace: str, template: str) -> Sequence[str]:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            dropped.set()
+        return []
+
+    async with serving(look_up=look_up, work=WorkLimits(answer=60)) as webhook:
+        body = sent(template_deletion("get"))
+        _, writer = await webhook.connect()
+        writer.write(head(len(body), "jobtemplates") + body)
+        await begun.wait()
+        writer.transport.abort()
+        async with asyncio.timeout(5):
+            await dropped.wait()
+        await until(lambda: webhook.counted("jobflow_admission_http_errors_total", code="499"))
+
+
+async def test_a_fault_of_ours_is_not_allowed_and_leaves_the_server_standing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("a secret of ours")
+
+    monkeypatch.setattr("webhook.admit.faults_on_create", fail)
+    async with serving() as webhook:
+        status, response = await webhook.post(creation("get"))
+        assert status == 200
+        assert (response["uid"], response["allowed"], response["status"]["code"]) == (UID, False, 500)
+        assert "secret" not in json.dumps(response)
+        assert (await webhook.post(deletion(a_jobflow_object("get", phase="Failed"))))[1]["allowed"]
+    assert any(record.exc_info for record in caplog.records)
+
+
+async def test_one_line_is_logged_for_each_request_and_nothing_of_a_body(caplog: pytest.LogCaptureFixture) -> None:
+    jobflow = a_jobflow_object("get", name="etl\n\x1b[31m", metadata={"annotations": {"password": "hunter2"}})
+    async with serving() as webhook:
+        with logged(caplog) as lines:
+            await webhook.post(a_review(new=jobflow))
+            await webhook.post(b"hunter2")
+            await webhook.raw(b"hunter2\r\nAuthorization: hunter2\r\n\r\n")
+    assert [line["status"] for line in lines if line["msg"] == "request"] == [200, 400, 400]
+    assert "hunter2" not in repr(lines)
+    assert lines[0]["rules"] == "child-names-fit"
+
+
+async def test_metrics_have_no_label_that_a_user_chose() -> None:
+    async with serving() as webhook:
+        for i in range(300):
+            await webhook.post(creation("get", name=f"etl-{i}", namespace=f"ns-{i}", uid=f"u{i}"))
+            await webhook.post(creation("get", "get"), f"jobflows?x={i}")
+        series = [sample for metric in webhook.registry.collect() for sample in metric.samples]
+        assert len(series) < 100
+        assert webhook.counted("jobflow_admission_denials_total", rule="names-are-unique") == 300
+        assert webhook.counted(
+            "jobflow_admission_requests_total", resource="jobflows", operation="CREATE", allowed="true"
+        ) == 300  # fmt: skip
+        assert webhook.counted(
+            "jobflow_admission_duration_seconds_count", resource="jobflows", operation="CREATE"
+        ) == 600  # fmt: skip
+
+
+async def test_a_body_of_exactly_the_most_is_read_and_one_byte_more_is_not() -> None:
+    async with serving() as webhook:
+        body = sent(creation("get"))
+        body = body[:-1] + b" " * (MOST_BYTES - len(body)) + b"}"
+        assert (await webhook.post(body))[0] == 200
+        assert (await webhook.post(body + b" "))[0] == 413
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content-Type": "application/json; charset=utf-8"}, 200),
+        ({"Content-Type": "application/json;charset=UTF-8"}, 200),
+        ({"Content-Encoding": "identity"}, 200),
+        ({"Expect": "100-continue"}, 200),
+        ({"Content-Type": "application/json; charset=utf-16"}, 415),
+        ({"Content-Type": "application/yaml"}, 415),
+        ({"Content-Type": "text/json"}, 415),
+        ({"Content-Type": ""}, 415),
+        ({"Content-Encoding": "gzip"}, 415),
+        ({"Content-Encoding": "identity, gzip"}, 415),
+        ({"Expect": "miracles"}, 417),
+    ],
+)
+async def test_a_body_is_json_in_utf_8_as_it_is(headers: dict[str, str], status: int) -> None:
+    async with serving() as webhook:
+        body = sent(creation("get"))
+        answer = await webhook.raw(head(len(body), **{"Connection": "close", **headers}) + body)
+        if "Expect" in headers and status == 200:
+            continued, _, answer = answer.partition(b"\r\n\r\n")
+            assert continued == b"HTTP/1.1 100 Continue"
+        assert answer.startswith(f"HTTP/1.1 {status} ".encode()), answer
+
+
+async def test_a_draining_server_answers_and_asks_to_connect_anew() -> None:
+    async with serving() as webhook:
+        async with webhook.http.post(webhook.url(), data=sent(creation("get")), headers=JSON) as answer:
+            assert "Connection" not in answer.headers
+        webhook.server.draining = True
+        async with webhook.http.post(webhook.url(), data=sent(creation("get")), headers=JSON) as answer:
+            assert answer.status == 200
+            assert answer.headers["Connection"] == "close"
+
+
+JSON = {"Content-Type": "application/json"}
