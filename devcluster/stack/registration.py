@@ -3,7 +3,10 @@
 The chart has its own, with a Service; both say the same about when to ask.
 """
 
+import argparse
 import base64
+import json
+from pathlib import Path
 
 from devcluster.resources import JSON
 
@@ -62,3 +65,20 @@ def _webhook(plural: str, url: str, ca_bundle: bytes) -> JSON:
         "sideEffects": "None",
         "timeoutSeconds": TIMEOUT_SECONDS,
     }
+
+
+def main() -> None:
+    """Print the registration for `kubectl apply -f -`."""
+    parser = argparse.ArgumentParser(
+        prog="python -m devcluster.stack.registration",
+        description="Print the ValidatingWebhookConfiguration for a webhook that the API server reaches at a URL, "
+        "for `kubectl apply -f -`.",
+    )
+    parser.add_argument("--url", required=True, help="where the webhook serves, for example https://10.0.0.5:8443")
+    parser.add_argument("--ca-file", required=True, type=Path, help="the CA of its certificate, in PEM")
+    asked = parser.parse_args()
+    print(json.dumps(webhook_configuration(asked.url, asked.ca_file.read_bytes()), indent=2))
+
+
+if __name__ == "__main__":
+    main()
