@@ -29,6 +29,8 @@ def resource_of(http: web.BaseRequest) -> str:
         raise HttpRefusalError(404, f"there is nothing here; admission reviews go to {' and '.join(PATHS)}")
     if http.method != "POST":
         raise HttpRefusalError(405, "admission reviews are sent with POST", Allow="POST")
+    if http.headers.get("Transfer-Encoding", "chunked").lower() != "chunked":
+        raise HttpRefusalError(501, "no transfer encoding is known but chunked")
     if http.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise HttpRefusalError(415, "the body must not be compressed")
     if not _is_json(http):
