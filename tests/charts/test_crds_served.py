@@ -12,7 +12,7 @@ from tests.support.binaries import require_binaries
 from tests.support.kube_apiserver import KubeApiserver
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("CRDs on a real API server")]
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,11 +14,12 @@ from tests.support.programs import Program
 from tests.support.workspace import Workspace
 
 CLUSTERS = [
-    pytest.param(("embedded", "ours"), id="embedded-ours"),
-    pytest.param(("embedded", "volcano"), id="embedded-volcano"),
-    pytest.param(("real", "ours"), id="real-ours", marks=pytest.mark.real),
-    pytest.param(("real", "volcano"), id="real-volcano", marks=pytest.mark.real),
+    pytest.param((server, crds), id=name, marks=[*marks, pytest.mark.xdist_group(name)])
+    for server, marks in (("embedded", []), ("real", [pytest.mark.real]))
+    for crds in ("ours", "volcano")
+    for name in [f"{server}-{crds}"]
 ]
+"""Each is a group of its own, so that one process of pytest-xdist starts it and runs all of its tests."""
 
 numbers = count(10)
 """Of namespaces: two digits and more, so that a name's length does not depend on which tests are run."""
