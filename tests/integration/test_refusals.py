@@ -27,7 +27,7 @@ CASES = [
         id="not-too-many",
     ),
     pytest.param(
-        with_entries({"name": "get", "patch": {"jobSpec": {"plugins": {"env": ["x" * 1_299_000]}}}}),
+        with_entries({"name": "get", "patch": {"jobSpec": {"plugins": {"env": ["x" * 1_310_000]}}}}),
         ["spec: Too long: may not be more than 1300000 bytes"],
         id="fits-etcd",
     ),

@@ -103,8 +103,7 @@ def embedded_server(directory: Path, crds: list[Path]) -> Iterator[Kubectl]:
     serves = lambda: kubectl.kubeconfig.exists() and kubectl.run("get", "--raw", "/readyz").returncode == 0  # noqa: E731
     with Program("devcluster", arguments, directory / "devcluster.log", serves):
         for crd in crds:
-            kubectl("apply", "--server-side", "-f", str(crd))
-            kubectl("wait", "--for=condition=Established", PATIENCE, "-f", str(crd))
+            kubectl.install_crd(crd)
         yield kubectl
 
 
@@ -119,6 +118,7 @@ def webhook_program(kubectl: Kubectl, directory: Path, ca: trustme.CA) -> tuple[
         f"--kubeconfig={kubectl.kubeconfig}",
         f"--tls-cert-file={chain}",
         f"--tls-private-key-file={key}",
+        "--bind-address=127.0.0.1",
         f"--port={port}",
         f"--healthz-address=127.0.0.1:{probes}",
         f"--metrics-address=127.0.0.1:{metrics}",

@@ -86,8 +86,7 @@ class KubeApiserver:
             self._write_certificates()
             self._start_storage_and_server()
             for crd in self._crds:
-                self.kubectl("apply", "--server-side", "-f", str(crd))
-                self.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", str(crd))
+                Kubectl(self.binaries.kubectl, self.kubeconfig).install_crd(crd)
             if self._controller_manager:
                 self.start_controller_manager()
         except BaseException:

@@ -10,6 +10,8 @@ from typing import Any, Self
 
 import yaml
 
+from tests.support.waiting import eventually
+
 Object = dict[str, Any]
 
 PATHS = {
@@ -76,6 +78,13 @@ class Kubectl:
         """Return the namespace's objects of a kind by name."""
         return {item["metadata"]["name"]: item for item in json.loads(self("get", kind, "-o", "json"))["items"]}
 
+    def install_crd(self, file: Path) -> None:
+        """Apply a CRD, and return once its resources are served."""
+        self("apply", "--server-side", "-f", str(file))
+        # kubectl fails at once, and does not wait, as long as there are no conditions at all.
+        established = ("wait", "--for=condition=Established", "--timeout=20s", "-f", str(file))
+        assert eventually(lambda: self.run(*established).returncode == 0), f"{file.name} is not served"
+
     def delete_unwatched(self, kind: str, name: str, *options: str) -> None:
         """Ask for a deletion and do not wait for its end."""
         self("delete", kind, name, "--wait=false", *options)
@@ -115,8 +124,8 @@ class Kubectl:
 
 
 def as_yaml(*objects: Object) -> str:
-    """Return a manifest, for kubectl's standard input."""
-    return str(yaml.safe_dump_all(objects, sort_keys=False))
+    """Return a manifest, for kubectl's standard input. It is JSON, for Go's YAML takes a plain `y` for true."""
+    return "".join(f"---\n{json.dumps(each)}\n" for each in objects)
 
 
 def documents(*files: Path) -> Iterator[Object]:
