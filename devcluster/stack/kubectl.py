@@ -91,7 +91,7 @@ class Kubectl:
         path = f"{manifests.collection_path(api_version, kind)}/{name}"
         await self.request("DELETE", path, {"propagationPolicy": "Background"})
         group = api_version.rpartition("/")[0]
-        return f'{kind.lower()}{"." if group else ""}{group} "{name}" deleted'
+        return f'{kind.lower()}{"." if group else ""}{group} "{name}" deleted from {manifests.NAMESPACE} namespace'
 
     async def list(self, api_version: str, kind: str) -> JSON:
         """Return the list of all objects of a kind in the default namespace."""
