@@ -24,6 +24,7 @@ class StatusError(Exception):
             self.status["details"] = details
         self.status["code"] = code
         self.headers = headers or {}
+        self.warnings: list[str] = []
 
     @property
     def body(self) -> bytes:
@@ -124,7 +125,7 @@ def too_large(wanted: int, current: int) -> StatusError:
     """Refuse a read that wants a version which the server has not reached."""
     details: JSON = {"retryAfterSeconds": 1}
     details["causes"] = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
-    message = f"Too large resource version: {wanted}, current: {current}"
+    message = f"Timeout: Too large resource version: {wanted}, current: {current}"
     return StatusError(504, "Timeout", message, details, {"Retry-After": "1"})
 
 

@@ -1,7 +1,8 @@
 """What each verb does with a request for a resource: read the request, do it, answer."""
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 from aiohttp import web
@@ -104,14 +105,16 @@ class Handlers:
     async def _create(self, request: web.BaseRequest, route: Route, resource: Resource, user: User) -> web.Response:
         view, body = self._view(request, resource), await read_body(request)
         call = read_call(request, route, user)
-        stored = await self._objects.create(call, resource, _home(route, resource), body)
+        with _warned(call):
+            stored = await self._objects.create(call, resource, _home(route, resource), body)
         return answer(view.one(stored), 201, warnings=call.warnings)
 
     async def _update(self, request: web.BaseRequest, route: Route, resource: Resource, user: User) -> web.Response:
         view, body = self._view(request, resource), await read_body(request)
         call = read_call(request, route, user)
         raw = msgspec.json.encode(body)
-        stored = await self._objects.update(call, _target(route, resource), lambda _: msgspec.json.decode(raw))
+        with _warned(call):
+            stored = await self._objects.update(call, _target(route, resource), lambda _: msgspec.json.decode(raw))
         return answer(view.one(stored), warnings=call.warnings)
 
     async def _patch(self, request: web.BaseRequest, route: Route, resource: Resource, user: User) -> web.Response:
@@ -126,9 +129,10 @@ class Handlers:
                 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
             )
         force = applies and request.query.get("force") in {"1", "true"}
-        stored, created = await self._objects.patch(
-            call, _target(route, resource), request.content_type, body, force=force
-        )
+        with _warned(call):
+            stored, created = await self._objects.patch(
+                call, _target(route, resource), request.content_type, body, force=force
+            )
         return answer(view.one(stored), 201 if created else 200, warnings=call.warnings)
 
     async def _delete(self, request: web.BaseRequest, route: Route, resource: Resource, user: User) -> web.Response:
@@ -136,7 +140,8 @@ class Handlers:
         call = read_call(request, route, user, body)
         options = read_options(body, request.query)
         key = (_home(route, resource), route.name)
-        last, gone = await self._deletion.delete(call, resource, key, options)
+        with _warned(call):
+            last, gone = await self._deletion.delete(call, resource, key, options)
         if not gone:
             return answer(view.one(last), warnings=call.warnings)
         return answer(msgspec.json.encode(success(resource, last.name, last.uid)), warnings=call.warnings)
@@ -149,7 +154,9 @@ class Handlers:
         selector = read_selector(request.query, resource, route.namespace)
         page = await list_page(self._store, resource, selector, request.query)
         keys = [stored.key for stored in page.items]
-        deleted = await self._deletion.delete_collection(call, resource, keys, read_options(body, request.query))
+        options = read_options(body, request.query)
+        with _warned(call):
+            deleted = await self._deletion.delete_collection(call, resource, keys, options)
         return answer(view.many(deleted, page.meta), warnings=call.warnings)
 
     async def _delete_body(self, request: web.BaseRequest) -> JSON:
@@ -198,6 +205,16 @@ def read_call(request: web.BaseRequest, route: Route, user: User, body: JSON | N
             f'fieldValidation: Unsupported value: "{validation}": supported values: "Ignore", "Strict", "Warn"'
         )
     return Call(user, manager, bool(asked), validation, options | (body or {}))
+
+
+@contextmanager
+def _warned(call: Call) -> Iterator[None]:
+    """Give the warnings of a call to its refusal, too."""
+    try:
+        yield
+    except StatusError as error:
+        error.warnings += call.warnings
+        raise
 
 
 def _target(route: Route, resource: Resource) -> Target:

@@ -44,7 +44,8 @@ def read_version(query: Mapping[str, str]) -> int | None:
     if not text:
         return None
     if not text.isascii() or not text.isdecimal():
-        raise _invalid_option("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": invalid syntax')
+        why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise StatusError(500, "", f'resourceVersion: Invalid value: "{text}": {why}')
     return int(text)
 
 
@@ -126,12 +127,6 @@ def _check_match(match: str, version: int | None) -> None:
 
 def _refused_option(field: str, message: str) -> StatusError:
     return StatusError(422, "Invalid", f'ListOptions.meta.k8s.io "" is invalid: {field}: {message}')
-
-
-def _invalid_option(field: str, value: str, why: str) -> StatusError:
-    return StatusError(
-        400, "BadRequest", f'ListOptions.meta.k8s.io "" is invalid: {field}: Invalid value: "{value}": {why}'
-    )
 
 
 def _token(version: int, last: Key) -> str:

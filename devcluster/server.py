@@ -134,7 +134,7 @@ class ApiServer:
         try:
             return await self._answer(request)
         except StatusError as error:
-            return answer(error.body, error.code, headers=error.headers)
+            return answer(error.body, error.code, headers=error.headers, warnings=error.warnings)
         except web.HTTPRequestEntityTooLarge:
             too_large = StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {LARGEST_BODY}")
             return answer(too_large.body, too_large.code)

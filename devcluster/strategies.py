@@ -6,6 +6,8 @@ As the strategies of Kubernetes' registries: `prepare` fills in what the server 
 import base64
 from collections.abc import Callable, Iterator
 
+from devcluster import causes, schema
+from devcluster.conditions import ConditionError, compiled
 from devcluster.resources import JSON, Cause, Resource
 
 NAMESPACE_FINALIZER = "kubernetes"
@@ -83,38 +85,45 @@ def _check_webhooks(new: JSON, old: JSON | None) -> Iterator[Cause]:
         at = f"webhooks[{i}]"
         name = webhook.get("name", "")
         if name.count(".") < 2:
-            message = f'Invalid value: "{name}": should be a domain with at least three segments separated by dots'
-            yield Cause("FieldValueInvalid", message, f"{at}.name")
+            detail = "should be a domain with at least three segments separated by dots"
+            yield causes.invalid(f"{at}.name", name, detail)
         if name in names:
-            yield Cause("FieldValueDuplicate", f'Duplicate value: "{name}"', f"{at}.name")
+            yield causes.duplicate(f"{at}.name", name)
         names.add(name)
         if webhook.get("sideEffects") not in {"None", "NoneOnDryRun"}:
-            told = f'"{webhook["sideEffects"]}"' if webhook.get("sideEffects") else "null"
-            message = f'Unsupported value: {told}: supported values: "None", "NoneOnDryRun"'
-            yield Cause("FieldValueNotSupported", message, f"{at}.sideEffects")
-        if "v1" not in (webhook.get("admissionReviewVersions") or ()):
-            message = "Invalid value: must include at least one of v1, v1beta1"
-            yield Cause("FieldValueInvalid", message, f"{at}.admissionReviewVersions")
-        if not 1 <= webhook.get("timeoutSeconds", 10) <= 30:
-            message = f"Invalid value: {webhook['timeoutSeconds']}: the timeout value must be between 1 and 30 seconds"
-            yield Cause("FieldValueInvalid", message, f"{at}.timeoutSeconds")
+            yield causes.unsupported(f"{at}.sideEffects", webhook.get("sideEffects"), ("None", "NoneOnDryRun"))
+        versions = webhook.get("admissionReviewVersions") or []
+        if "v1" not in versions:
+            yield causes.invalid(f"{at}.admissionReviewVersions", versions, "must include at least one of v1, v1beta1")
+        if not 1 <= webhook["timeoutSeconds"] <= 30:
+            detail = "the timeout value must be between 1 and 30 seconds"
+            yield causes.invalid(f"{at}.timeoutSeconds", webhook["timeoutSeconds"], detail)
         yield from _check_client(webhook.get("clientConfig") or {}, f"{at}.clientConfig")
+        yield from _check_conditions(webhook.get("matchConditions") or [], f"{at}.matchConditions")
 
 
 def _check_client(client: JSON, at: str) -> Iterator[Cause]:
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
-        yield Cause("FieldValueRequired", "Required value: exactly one of url or service is required", at)
+        yield causes.required(at, "exactly one of url or service is required")
     elif url is not None and not str(url).startswith("https://"):
-        message = f'Invalid value: "{url}": "https" is the only allowed URL scheme; desired format: https://host[/path]'
-        yield Cause("FieldValueInvalid", message, f"{at}.url")
+        detail = "'https' is the only allowed URL scheme; desired format: https://host[/path]"
+        yield causes.invalid(f"{at}.url", url, detail)
+
+
+def _check_conditions(conditions: list[JSON], at: str) -> Iterator[Cause]:
+    for i, condition in enumerate(conditions):
+        expression = condition.get("expression") or ""
+        try:
+            compiled(expression)
+        except ConditionError as error:
+            yield causes.invalid(f"{at}[{i}].expression", expression, f"compilation failed: {error}")
 
 
 def _check_event(new: JSON, old: JSON | None) -> Iterator[Cause]:
-    about = new.get("involvedObject") or {}
-    if (about.get("namespace") or "default") != new["metadata"].get("namespace"):
-        message = f'Invalid value: "{about.get("namespace", "")}": does not match event.namespace'
-        yield Cause("FieldValueInvalid", message, "involvedObject.namespace")
+    home = (new.get("involvedObject") or {}).get("namespace", "")
+    if (home or "default") != new["metadata"].get("namespace"):
+        yield causes.invalid("involvedObject.namespace", home, "does not match event.namespace")
 
 
 def _check_secret(new: JSON, old: JSON | None) -> Iterator[Cause]:
@@ -122,46 +131,41 @@ def _check_secret(new: JSON, old: JSON | None) -> Iterator[Cause]:
         try:
             base64.b64decode(value or "", validate=True)
         except (ValueError, TypeError):
-            yield Cause("FieldValueInvalid", f'Invalid value: "{value}": illegal base64 data', f"data[{key}]")
+            yield causes.invalid(f"data[{key}]", value, "illegal base64 data")
     if old is not None and old.get("type") != new.get("type"):
-        message = f'Invalid value: "{new.get("type")}": field is immutable'
-        yield Cause("FieldValueInvalid", message, "type")
+        yield causes.invalid("type", new.get("type"), "field is immutable")
     if old is not None and old.get("immutable") and old.get("data") != new.get("data"):
-        yield Cause("FieldValueForbidden", "Forbidden: field is immutable when `immutable` is set", "data")
+        yield causes.forbidden("data", "field is immutable when `immutable` is set")
 
 
 def _check_binding(new: JSON, old: JSON | None) -> Iterator[Cause]:
     if old is not None and old.get("roleRef") != new.get("roleRef"):
-        yield Cause("FieldValueInvalid", "Invalid value: cannot change roleRef", "roleRef")
+        yield causes.invalid("roleRef", new.get("roleRef"), "cannot change roleRef")
 
 
 def _check_crd(new: JSON, old: JSON | None) -> Iterator[Cause]:
     spec, name = new.get("spec") or {}, new["metadata"]["name"]
     names = spec.get("names") or {}
-    wanted = f"{names.get('plural')}.{spec.get('group')}"
-    if name != wanted:
-        message = f'Invalid value: "{name}": must be spec.names.plural+"."+spec.group'
-        yield Cause("FieldValueInvalid", message, "metadata.name")
+    if name != f"{names.get('plural')}.{spec.get('group')}":
+        yield causes.invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
     for field in ("plural", "kind"):
         if not names.get(field):
-            yield Cause("FieldValueRequired", "Required value", f"spec.names.{field}")
+            yield causes.required(f"spec.names.{field}")
     if spec.get("scope") not in {"Namespaced", "Cluster"}:
-        message = f'Unsupported value: "{spec.get("scope", "")}": supported values: "Cluster", "Namespaced"'
-        yield Cause("FieldValueNotSupported", message, "spec.scope")
-    versions = spec.get("versions") or ()
+        yield causes.unsupported("spec.scope", spec.get("scope", ""), ("Cluster", "Namespaced"))
+    versions = spec.get("versions") or []
     if sum(bool(version.get("storage")) for version in versions) != 1:
-        yield Cause(
-            "FieldValueInvalid",
-            "Invalid value: must have exactly one version marked as storage version",
-            "spec.versions",
-        )
+        yield causes.invalid("spec.versions", versions, "must have exactly one version marked as storage version")
     for i, version in enumerate(versions):
-        if "openAPIV3Schema" not in (version.get("schema") or {}):
-            yield Cause(
-                "FieldValueRequired",
-                "Required value: schemas are required",
-                f"spec.versions[{i}].schema.openAPIV3Schema",
-            )
+        at = f"spec.versions[{i}].schema.openAPIV3Schema"
+        source = (version.get("schema") or {}).get("openAPIV3Schema")
+        if source is None:
+            yield causes.required(at, "schemas are required")
+            continue
+        try:
+            schema.compiled(source)
+        except schema.SchemaError as error:
+            yield causes.invalid(at, "schema", str(error))
 
 
 _PREPARE: dict[str, Callable[[JSON, JSON | None], None]] = {

@@ -1,0 +1,94 @@
+"""Offers a validating webhook of the test's own, over TLS, and its registration."""
+
+import asyncio
+import base64
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import trustme
+from aiohttp import web
+
+from tests.devcluster.api.client import GROUP, JSON, Api
+
+CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+PROBE = "webhook-probe"
+
+Respond = Callable[[JSON], JSON]
+
+
+def allow(request: JSON) -> JSON:
+    """Allow everything."""
+    return {"allowed": True}
+
+
+class Webhook:
+    """One webhook. `requests` has what it was asked, `respond` says what it answers."""
+
+    def __init__(self) -> None:
+        self.authority = trustme.CA()
+        self.requests: list[JSON] = []
+        self.respond: Respond = allow
+        self.answer: Callable[[JSON], web.Response] = self._answer
+        self.delay = 0.0
+        self.url = ""
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator["Webhook"]:
+        """Serve until the block is left."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.authority.issue_cert("127.0.0.1").configure_cert(context)
+        runner = web.ServerRunner(web.Server(self._handle), shutdown_timeout=0.1)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
+            self.url = f"https://127.0.0.1:{runner.addresses[0][1]}/validate"
+            yield self
+        finally:
+            await runner.cleanup()
+
+    def spec(self, namespace: str, **changes: Any) -> JSON:
+        """Return the webhook as a configuration has it: asked about all widgets of one namespace."""
+        rule = {"apiGroups": [GROUP], "apiVersions": ["v1"], "resources": ["widgets"], "operations": ["*"]}
+        return {
+            "name": f"widgets.{namespace}.{GROUP}",
+            "clientConfig": {"url": self.url, "caBundle": bundle(self.authority)},
+            "rules": [rule],
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            "timeoutSeconds": 5,
+        } | changes
+
+    async def _handle(self, request: web.BaseRequest) -> web.Response:
+        review = await request.json()
+        asked = review["request"]
+        if asked.get("name") != PROBE:
+            self.requests.append(asked)
+            await asyncio.sleep(self.delay)
+        return self.answer(asked)
+
+    def _answer(self, asked: JSON) -> web.Response:
+        response = {"uid": asked["uid"]} | self.respond(asked)
+        return web.json_response({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+
+
+def bundle(authority: trustme.CA) -> str:
+    """Return a caBundle."""
+    return base64.b64encode(authority.cert_pem.bytes()).decode()
+
+
+@asynccontextmanager
+async def registered(api: Api, *webhooks: JSON) -> AsyncIterator[None]:
+    """Register webhooks until the block is left; a real server needs a moment to notice."""
+    name = f"webhooks-{api.namespace}"
+    configuration = {"metadata": {"name": name}, "webhooks": list(webhooks)}
+    created = await api.post(CONFIGURATIONS, configuration)
+    assert created.code == 201, created.body
+    try:
+        if api.server is None:
+            await asyncio.sleep(1.5)
+        yield
+    finally:
+        await api.delete(f"{CONFIGURATIONS}/{name}")
