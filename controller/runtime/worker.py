@@ -18,6 +18,8 @@ GRACE: Final = 8.0
 STUCK: Final = 900.0
 """Seconds after which a pass hangs for a reason that only a restart mends: each of its requests takes 5 at most."""
 
+LINES_A_SECOND: Final = 10
+
 Reconcile = Callable[[K], Awaitable[float | None]]
 """One pass. It returns the seconds after which it wants to be run again, None where it waits for a change."""
 
@@ -38,6 +40,7 @@ class Workers(Generic[K]):
         self._metrics = metrics
         self._number = number
         self._tasks: set[asyncio.Task[None]] = set()
+        self._second = self._lines = self._not_logged = 0
 
     def stuck(self) -> str | None:
         """Which pass takes longer than any should, None if none does: what health asks."""
@@ -82,9 +85,7 @@ class Workers(Generic[K]):
         except ApiError as error:
             self._metrics.failed(unforeseen=False)
             pause = self._queue.retry(key, priority, error.retry_after or 0.0)
-            # Somebody else has written meanwhile: that is daily life, and the next pass sees what they wrote.
-            level = logging.DEBUG if isinstance(error, Conflict) else logging.WARNING
-            log.log(level, "pass failed", extra={"error": error, "retry_in": pause})
+            self._log_failure(error, pause)
         except Exception as fault:
             self._metrics.failed(unforeseen=True)
             pause = self._queue.retry(key, priority)
@@ -94,3 +95,18 @@ class Workers(Generic[K]):
             self._metrics.ended("success" if again is None else "requeue_after")
             if again is not None:
                 self._queue.add_after(key, again, priority)
+
+    def _log_failure(self, error: ApiError, pause: float) -> None:
+        """A line for each, but in an outage, which all keys meet, no more than a person can read."""
+        second = int(asyncio.get_running_loop().time())
+        if second != self._second:
+            self._second, self._lines = second, 0
+        self._lines += 1
+        if self._lines > LINES_A_SECOND:
+            self._not_logged += 1
+            return
+        # Somebody else has written meanwhile: that is daily life, and the next pass sees what they wrote.
+        level = logging.DEBUG if isinstance(error, Conflict) else logging.WARNING
+        told = {"not_logged": self._not_logged} if self._not_logged else {}
+        log.log(level, "pass failed", extra={"error": error, "retry_in": pause, **told})
+        self._not_logged = 0

@@ -167,13 +167,12 @@ class WorkQueue(Generic[K]):
         self._wake_one()
 
     def _next_line(self) -> Priority | None:
-        waiting = [priority for priority, line in self._lines.items() if line]
-        if not waiting:
+        first = next((priority for priority, line in self._lines.items() if line), None)
+        if first is None:
             return None
         self._turns += 1
-        if self._turns % BACKGROUND_SHARE == 0:
-            return waiting[-1]
-        return waiting[0]
+        its_turn = self._turns % BACKGROUND_SHARE == 0 and self._lines[Priority.BACKGROUND]
+        return Priority.BACKGROUND if its_turn else first
 
     async def _something_new(self) -> None:
         getter = asyncio.get_running_loop().create_future()
@@ -195,16 +194,17 @@ class WorkQueue(Generic[K]):
                 return
 
     def _set_timer(self) -> None:
-        loop = asyncio.get_running_loop()
+        """See to it that a timer rings at the first moment of the schedule. One that rings too early does no harm."""
+        if not self._schedule or (self._timer and self._timer.when() <= self._schedule[0][0]):
+            return
         if self._timer:
             self._timer.cancel()
-            self._timer = None
-        if self._schedule:
-            self._timer = loop.call_at(self._schedule[0][0], self._add_what_is_due)
+        self._timer = asyncio.get_running_loop().call_at(self._schedule[0][0], self._add_what_is_due)
 
     def _add_what_is_due(self) -> None:
         # The loop's clock may be a hair behind the moment that the timer was set for: what it was set for is due.
-        now = max(asyncio.get_running_loop().time(), self._schedule[0][0]) if self._schedule else 0.0
+        now = max(asyncio.get_running_loop().time(), self._timer.when() if self._timer else 0.0)
+        self._timer = None
         while self._schedule and self._schedule[0][0] <= now:
             at, _, key = heapq.heappop(self._schedule)
             due = self._due.get(key)
