@@ -1,4 +1,4 @@
-"""The graph of a flow: which entry waits for which, whether it has cycles, and which they are.
+"""The graph of a flow, or of the tasks of a Job: which waits for which, whether there are cycles, and which.
 
 A graph is a mapping from each name to the names that it depends on, its keys in the order of the document. All that is
 asked of every JobFlow is linear in entries and dependencies, and nothing here recurses, so that no flow that fits into
@@ -8,16 +8,14 @@ a request is too much. What takes longer, `shortest_cycles`, is asked once a flo
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from shared.api.jobflow import Flow
-
 Graph = Mapping[str, Collection[str]]
 
 
-def graph_of(flows: Iterable[Flow]) -> dict[str, tuple[str, ...]]:
-    """Targets by name. Where a name comes twice, its first entry alone counts."""
-    graph: dict[str, tuple[str, ...]] = {}
-    for flow in flows:
-        graph.setdefault(flow.name, flow.targets)
+def graph_of(dependencies: Iterable[tuple[str, Sequence[str]]]) -> dict[str, Sequence[str]]:
+    """Targets by name. Where a name comes twice, the first alone counts."""
+    graph: dict[str, Sequence[str]] = {}
+    for name, targets in dependencies:
+        graph.setdefault(name, targets)
     return graph
 
 

@@ -5,14 +5,15 @@ has said, no other says again. `ON_CREATE` is the whole policy; `jobflow_update.
 `jobflow_warnings.py` what is worth knowing and not wrong.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import msgspec
 
 from shared.api.jobflow import JobFlow, JobFlowSpec, RetainPolicy
 from shared.api.meta import ObjectMeta
-from shared.flow import graph, names
+from shared.flow import names
+from shared.rules.dependencies import Dependencies
 from shared.rules.fault import (
     METADATA,
     SPEC,
@@ -20,7 +21,6 @@ from shared.rules.fault import (
     FieldPath,
     duplicate,
     invalid,
-    not_found,
     not_supported,
     required,
     shown,
@@ -39,9 +39,6 @@ MOST_BYTES: Final = 1_300_000
 
 STATUS_PER_FLOW: Final = 60
 """The least that the status says of an entry, in bytes beside its Job's name, which is in it twice."""
-
-LOOP_ENDS: Final = 10
-"""Of a loop of more than twice as many names, so many are printed from each end."""
 
 RETAIN_POLICIES: Final = tuple(policy.value for policy in RetainPolicy)
 
@@ -126,48 +123,25 @@ def names_are_unique(given: Submission) -> Iterator[Fault]:
 @Rule
 def targets_exist(given: Submission) -> Iterator[Fault]:
     """An entry depends on entries of the same JobFlow only."""
-    known = dict.fromkeys(flow.name for flow in given.flows if flow.name).keys()
-    for i, flow in enumerate(given.flows):
-        if known >= set(flow.targets):
-            continue
-        at = SPEC / "flows" / i / "dependsOn" / "targets"
-        for target, j in _first_places(flow.targets).items():
-            if target not in known:
-                yield not_found(at / j, target, "names no entry of spec.flows", among=known)
+    yield from _dependencies(given).unknown(among="spec.flows")
 
 
 @Rule
 def targets_are_unique(given: Submission) -> Iterator[Fault]:
     """An entry names each entry that it depends on once."""
-    for i, flow in enumerate(given.flows):
-        if len(set(flow.targets)) == len(flow.targets):
-            continue
-        first, at = _first_places(flow.targets), SPEC / "flows" / i / "dependsOn" / "targets"
-        for j, target in enumerate(flow.targets):
-            if first[target] != j:
-                yield duplicate(at / j, target)
+    yield from _dependencies(given).repeated()
 
 
 @Rule
 def not_after_itself(given: Submission) -> Iterator[Fault]:
     """An entry does not depend on itself."""
-    for i, flow in given.first_of_each_name():
-        if flow.name and flow.name in flow.targets:
-            at = SPEC / "flows" / i / "dependsOn" / "targets" / flow.targets.index(flow.name)
-            yield invalid(at, flow.name, "must not be the entry itself")
+    yield from _dependencies(given).on_oneself("the entry")
 
 
 @Rule
 def no_cycle(given: Submission) -> Iterator[Fault]:
     """Entries do not wait for each other in a loop: none of them could ever start."""
-    depends = graph.graph_of(flow for flow in given.flows if flow.name)
-    cycles = list(graph.shortest_cycles(depends))
-    first = _first_places(flow.name for flow in given.flows) if cycles else {}
-    for cycle in cycles:
-        i = first[cycle[0]]
-        at = SPEC / "flows" / i / "dependsOn" / "targets" / depends[cycle[0]].index(cycle[1])
-        loop = _in_short([cycle[0], *reversed(cycle)])
-        yield invalid(at, cycle[1], f"must not close a loop: {loop} (each runs after the one before it)")
+    yield from _dependencies(given).loops()
 
 
 @Rule
@@ -225,6 +199,13 @@ FOR_A_PLAN: Final[tuple[Rule[Submission], ...]] = (
 ORDER: Final = DocumentOrder(metadata=ObjectMeta, spec=JobFlowSpec)
 
 
+def _dependencies(given: Submission) -> Dependencies:
+    return Dependencies(
+        [(flow.name, flow.targets) for flow in given.flows],
+        lambda i: SPEC / "flows" / i / "dependsOn" / "targets",
+    )
+
+
 def _jobflow_name(metadata: ObjectMeta) -> str:
     """The JobFlow's name, or where the API server is still to make one, the longest that it can become."""
     if metadata.name or not metadata.generate_name:
@@ -263,16 +244,3 @@ def _largest_parts(jobflow: JobFlow, size: int) -> list[tuple[str, int]]:
         "annotations": len(msgspec.json.encode(jobflow.metadata.annotations)),
     }
     return sorted(((part, n) for part, n in parts.items() if n * 20 >= size), key=lambda part: -part[1])
-
-
-def _first_places(words: Iterable[str]) -> dict[str, int]:
-    first: dict[str, int] = {}
-    for place, word in enumerate(words):
-        first.setdefault(word, place)
-    return first
-
-
-def _in_short(loop: Sequence[str]) -> str:
-    if len(loop) > 2 * LOOP_ENDS:
-        loop = [*loop[:LOOP_ENDS], "...", *loop[-LOOP_ENDS:]]
-    return " -> ".join(map(shown, loop))
