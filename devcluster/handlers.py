@@ -235,6 +235,8 @@ def _check_route(route: Route, resource: Resource) -> None:
         raise method_not_allowed()
     if route.subresource and route.verb not in {"get", "update", "patch"}:
         raise method_not_allowed()
+    if (route.verb == "create" and route.name) or (route.verb in {"update", "patch"} and not route.name):
+        raise method_not_allowed()
     inside = bool(route.namespace) and resource.storage != "namespaces"
     if inside and not resource.namespaced:
         raise no_such_path()

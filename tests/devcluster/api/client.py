@@ -137,8 +137,10 @@ class Api:
             method, self.url + path, data=data, headers=sent, params=query, ssl=self.context
         ) as response:
             text = await response.text()
-            told = json.loads(text) if "json" in response.content_type else text
-            warnings = tuple(header.partition('"')[2][:-1] for header in response.headers.getall("Warning", []))
+            # Not by the Content-Type: a real server's index of OpenAPI documents comes as plain text.
+            told = json.loads(text) if text.startswith("{") else text
+            quoted = [header.partition('"')[2][:-1] for header in response.headers.getall("Warning", [])]
+            warnings = tuple(text.replace('\\"', '"') for text in quoted)
             return Answer(response.status, told, response.headers, warnings)
 
     async def get(self, path: str, *, accept: str = "application/json", **query: str) -> Answer:
