@@ -76,8 +76,8 @@ async def drain(server: Server, listener: Listener, delay: float, grace: float) 
     """
     server.draining = True
     await asyncio.sleep(delay)
-    await listener.stop_accepting()
-    await server.close(grace)
+    await listener.finish(grace)
+    await server.close()
 
 
 @asynccontextmanager

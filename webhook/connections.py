@@ -28,7 +28,10 @@ SWEEP: Final = 0.5
 """Seconds between two looks at who has taken too long."""
 
 PAUSE: Final = 0.05
-"""Seconds until the next try where no connection could be accepted."""
+"""Seconds until the next try where no connection could be accepted, or the next look whether all have ended."""
+
+LULL: Final = 0.5
+"""Seconds without a request after which a connection may be closed in the end: one may be on its way."""
 
 FAREWELL: Final = 2.0
 """Seconds that a client has to answer the end of TLS."""
@@ -137,6 +140,16 @@ class Connection(asyncio.Protocol):
             return True
         return self.stage is not Stage.WORKING and now > self.deadline
 
+    def idles_for(self, seconds: float) -> bool:
+        """It has been open for so long with nothing to answer."""
+        since = self.deadline - self._limits.idle
+        return self.stage in (Stage.UNPROVEN, Stage.IDLE) and self._loop.time() - since >= seconds
+
+    def leave(self) -> None:
+        """Say goodbye."""
+        if self._transport:
+            self._transport.close()
+
     def drop(self, *, say_why: bool = False) -> None:
         """Close it, whatever it is doing."""
         if self.task and not self.task.done():
@@ -189,15 +202,23 @@ class Listener:
         bound = listening.getsockname()
         return bound[0], bound[1]
 
-    async def stop_accepting(self) -> None:
-        """Take no new connections; those that are open stay."""
-        if self._accepting:
-            self._accepting.cancel()
-            await asyncio.wait([self._accepting])
+    async def finish(self, patience: float) -> None:
+        """Take no new connections, and close those that are open once nothing is to be answered on them any more.
+
+        The server has to ask its clients to close theirs. What has not ended after `patience` seconds is dropped.
+        """
+        await self._stop_accepting()
+        clock = asyncio.get_running_loop().time
+        until = clock() + patience
+        while self._open and clock() < until:
+            for connection in [connection for connection in self._open if connection.idles_for(LULL)]:
+                connection.leave()
+            await asyncio.sleep(PAUSE)
+        await self.close()
 
     async def close(self) -> None:
-        """Drop what is still open, whatever it is doing."""
-        await self.stop_accepting()
+        """Drop what is open, whatever it is doing."""
+        await self._stop_accepting()
         left = list(self._open)
         for connection in left:
             connection.drop()
@@ -205,6 +226,11 @@ class Listener:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _stop_accepting(self) -> None:
+        if self._accepting:
+            self._accepting.cancel()
+            await asyncio.wait([self._accepting])
 
     async def _accept(self, listening: socket.socket) -> None:
         loop = asyncio.get_running_loop()

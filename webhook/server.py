@@ -98,10 +98,9 @@ class Server:
         """What speaks HTTP on a new connection."""
         return self._http()
 
-    async def close(self, patience: float) -> None:
-        """Close idle connections at once and the others after their answer, or after `patience` seconds."""
-        self._http.pre_shutdown()
-        await self._http.shutdown(patience)
+    async def close(self) -> None:
+        """Let go of everything, once no connection is open any more."""
+        await self._http.shutdown(0)
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def answer(self, http: web.BaseRequest) -> web.Response:

@@ -124,9 +124,8 @@ async def serving(
     client = trusting()
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=client, limit=0)) as http:
         yield Webhook(port, server, listener, registry, http, client)
-    await listener.stop_accepting()
-    await server.close(1)
     await listener.close()
+    await server.close()
 
 
 @contextmanager

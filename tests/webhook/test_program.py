@@ -1,0 +1,312 @@
+"""The webhook as a program of its own: how it starts, serves, stops, and says what is wrong with its flags."""
+
+import http.client
+import itertools
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.waiting import eventually
+from tests.webhook.reviews import creation, sent
+from tests.webhook.serving import authority, trusting
+from tests.webhook.test_certificates import chain
+from webhook.__main__ import main
+
+BODY = sent(creation("get"))
+
+
+@dataclass
+class Process:
+    """A webhook that runs, with no API server behind it."""
+
+    popen: subprocess.Popen[bytes]
+    log: Path
+    certificates: Path
+
+    def lines(self) -> list[dict[str, object]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def address(self, what: str) -> tuple[str, int] | None:
+        for line in self.lines():
+            if line.get("what") == what:
+                host, _, port = str(line["address"]).rpartition(":")
+                return host, int(port)
+        return None
+
+    def get(self, path: str, of: str = "healthz") -> tuple[int, str]:
+        host, port = self.address(of) or ("", 0)
+        try:
+            with urllib.request.urlopen(f"http://{host}:{port}{path}", timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def connect(self) -> http.client.HTTPSConnection:
+        host, port = self.address("admission") or ("", 0)
+        return http.client.HTTPSConnection(host, port, context=trusting(), timeout=10)
+
+    def put_pair(self, *, good: bool = True) -> None:
+        leaf = authority().issue_cert("127.0.0.1")
+        for name, content in (("tls.key", leaf.private_key_pem.bytes()), ("tls.crt", chain(leaf) if good else b"x")):
+            (self.certificates / "new").write_bytes(content)
+            os.replace(self.certificates / "new", self.certificates / name)
+
+
+def post(connection: http.client.HTTPSConnection, body: bytes = BODY) -> http.client.HTTPResponse:
+    connection.request("POST", "/validate/jobflows?timeout=5s", body, {"Content-Type": "application/json"})
+    return connection.getresponse()
+
+
+def serial_of(connection: http.client.HTTPSConnection) -> str:
+    connection.connect()
+    assert isinstance(connection.sock, ssl.SSLSocket)
+    peer = connection.sock.getpeercert() or {}
+    connection.close()
+    return str(peer["serialNumber"])
+
+
+Start = Callable[..., Process]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start webhooks; what still runs in the end is killed."""
+    started: list[subprocess.Popen[bytes]] = []
+    numbers = itertools.count()
+
+    def start(*, pair: bool = True, **flags: str) -> Process:
+        log = tmp_path / f"{next(numbers)}.log"
+        process = Process(None, log, tmp_path)  # type: ignore[arg-type]
+        process.put_pair(good=pair)
+        values = {
+            "master": "http://127.0.0.1:1",
+            "bind-address": "127.0.0.1",
+            "port": "0",
+            "tls-cert-file": str(tmp_path / "tls.crt"),
+            "tls-private-key-file": str(tmp_path / "tls.key"),
+            "healthz-address": "127.0.0.1:0",
+            "metrics-address": "127.0.0.1:0",
+            "shutdown-delay": "0s",
+            **{name.replace("_", "-"): value for name, value in flags.items()},
+        }
+        command = [sys.executable, "-m", "webhook", *(f"--{name}={value}" for name, value in values.items())]
+        with log.open("wb") as output:
+            process.popen = subprocess.Popen(command, stderr=output)
+        started.append(process.popen)
+        assert eventually(lambda: process.address("admission") or process.popen.poll() is not None, 60), log.read_text()
+        assert process.popen.poll() is None, log.read_text()
+        return process
+
+    yield start
+    for popen in started:
+        popen.kill()
+        popen.wait()
+
+
+def test_it_serves_says_that_it_is_ready_and_ends_with_code_0(start: Start) -> None:
+    webhook = start()
+    assert webhook.get("/healthz")[0] == 200
+    assert webhook.get("/readyz") == (200, "[+]certificate ok\n[+]not stopping ok\nreadyz check passed\n")
+    connection = webhook.connect()
+    assert b'"allowed":true' in post(connection).read()
+    numbers = webhook.get("/metrics", "metrics")[1]
+    assert 'jobflow_admission_requests_total{allowed="true",operation="CREATE",resource="jobflows"} 1.0' in numbers
+    assert "jobflow_certificate_expiry_timestamp_seconds" in numbers
+    connection.close()
+    webhook.popen.send_signal(signal.SIGTERM)
+    assert webhook.popen.wait(20) == 0
+    assert "Traceback" not in webhook.log.read_text()
+
+
+def test_it_is_alive_and_ready_whatever_becomes_of_the_api_server(start: Start) -> None:
+    webhook = start(master="http://127.0.0.1:1")
+    assert eventually(lambda: any(line["msg"] == "list or watch failed" for line in webhook.lines()))
+    assert webhook.get("/healthz")[0] == webhook.get("/readyz")[0] == 200
+
+
+def test_it_waits_for_a_good_certificate_and_is_ready_only_then(start: Start) -> None:
+    webhook = start(pair=False)
+    status, said = webhook.get("/readyz")
+    assert (status, webhook.get("/healthz")[0]) == (503, 200)
+    assert "no certificate" in said
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        webhook.connect().connect()
+    webhook.put_pair()
+    assert eventually(lambda: webhook.get("/readyz")[0] == 200, 10)
+    connection = webhook.connect()
+    assert b'"allowed":true' in post(connection).read()
+    connection.close()
+
+
+def test_a_new_certificate_is_picked_up_and_a_bad_one_counts(start: Start) -> None:
+    webhook = start()
+    before = serial_of(webhook.connect())
+    webhook.put_pair(good=False)
+    failures = "jobflow_cert_reload_failures_total 1.0"
+    assert eventually(lambda: failures in webhook.get("/metrics", "metrics")[1], 10)
+    assert serial_of(webhook.connect()) == before
+    assert webhook.get("/readyz")[0] == 200
+    webhook.put_pair()
+    assert eventually(lambda: serial_of(webhook.connect()) != before, 10)
+
+
+def test_no_request_fails_while_it_stops(start: Start) -> None:
+    """Clients that stay connected and clients that do not, until the last has been asked to connect elsewhere."""
+    webhook = start(shutdown_delay="2s")
+    stopping = threading.Event()
+    closed: list[bool] = []
+    failed: list[Exception] = []
+    answered = 0
+
+    def ask(keep: bool) -> None:
+        nonlocal answered
+        connection = webhook.connect()
+        try:
+            while True:
+                answer = post(connection)
+                assert b'"allowed":true' in answer.read()
+                answered += 1
+                if stopping.is_set() and answer.getheader("Connection") == "close":
+                    closed.append(keep)
+                    return
+                if not keep:
+                    connection.close()
+                time.sleep(0.005)
+        except Exception as error:
+            failed.append(error)
+        finally:
+            connection.close()
+
+    clients = [threading.Thread(target=ask, args=(i % 2 == 0,)) for i in range(6)]
+    for client in clients:
+        client.start()
+    assert eventually(lambda: answered > 30)
+    webhook.popen.send_signal(signal.SIGTERM)
+    stopping.set()
+    assert eventually(lambda: webhook.get("/readyz")[0] == 503, 2, every=0.02)
+    for client in clients:
+        client.join()
+    assert not failed
+    assert len(closed) == 6
+    assert webhook.popen.wait(20) == 0
+
+
+def test_a_request_in_work_is_finished_before_it_ends(start: Start) -> None:
+    webhook = start()
+    connection = webhook.connect()
+    connection.putrequest("POST", "/validate/jobflows")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", str(len(BODY)))
+    connection.endheaders(BODY[:100])
+    assert webhook.get("/healthz")[0] == 200  # it has had its time to read the head
+    time.sleep(0.3)
+    webhook.popen.send_signal(signal.SIGTERM)
+    assert eventually(lambda: any(line["msg"] == "asked to stop" for line in webhook.lines()))
+    connection.send(BODY[100:])
+    answer = connection.getresponse()
+    assert (answer.status, answer.getheader("Connection")) == (200, "close")
+    assert b'"allowed":true' in answer.read()
+    assert webhook.popen.wait(20) == 0
+
+
+def test_a_second_signal_ends_it_at_once(start: Start) -> None:
+    webhook = start(shutdown_delay="60s")
+    webhook.popen.send_signal(signal.SIGTERM)
+    assert eventually(lambda: any(line["msg"] == "asked to stop" for line in webhook.lines()))
+    webhook.popen.send_signal(signal.SIGTERM)
+    assert webhook.popen.wait(20) == -signal.SIGTERM
+
+
+PAIR = (f"--tls-cert-file={__file__}", f"--tls-private-key-file={__file__}")
+
+
+@dataclass
+class Ended:
+    code: object
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """The command, as far as it comes without serving anything."""
+    for variable in [variable for variable in os.environ if variable.startswith("JOBFLOW_")]:
+        monkeypatch.delenv(variable)
+
+    def run(*arguments: str, **environment: str) -> Ended:
+        for variable, value in environment.items():
+            monkeypatch.setenv(variable, value)
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        return Ended(ended.value.code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--port=http"], "--port=http: must be a whole number"),
+        (["--port=70000"], "--port=70000"),
+        (["--tls-cert-file=/nowhere/tls.crt"], "no such file"),
+        ([*PAIR, "--shutdown-delay=soon"], "must be a duration"),
+        ([*PAIR, "--max-flows=0"], "--max-flows=0"),
+        (["--prot=1"], "did you mean --port?"),
+        (["serve"], "unexpected argument 'serve'"),
+        ([], "--tls-cert-file is required (or set JOBFLOW_TLS_CERT_FILE)"),
+    ],
+)
+def test_a_wrong_value_is_one_clear_line_and_code_2(run: Callable[..., Ended], arguments: list[str], said: str) -> None:
+    ended = run(*arguments)
+    assert ended.code == 2
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_every_flag_is_also_an_environment_variable(run: Callable[..., Ended]) -> None:
+    ended = run(*PAIR, JOBFLOW_MAX_FLOWS="none")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "JOBFLOW_MAX_FLOWS=none" in ended.err
+
+
+def test_the_help_explains_every_flag(run: Callable[..., Ended]) -> None:
+    ended = run("--help")
+    assert ended.code == 0
+    for flag in ("--kubeconfig", "--port", "--tls-cert-file", "--healthz-address", "--metrics-address", "--max-flows"):
+        assert flag in ended.out
+    assert "JOBFLOW_TLS_CERT_FILE" in ended.out
+
+
+def test_a_port_that_is_taken_is_one_clear_line_and_code_1(tmp_path: Path) -> None:
+    (tmp_path / "tls.crt").write_text("not yet")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = subprocess.run(
+            [
+                sys.executable,
+                *("-m", "webhook", "--master=http://127.0.0.1:1", "-v=0", "--bind-address=127.0.0.1"),
+                *("--healthz-address=127.0.0.1:0", "--metrics-address=127.0.0.1:0"),
+                *(f"--tls-cert-file={tmp_path / 'tls.crt'}", f"--tls-private-key-file={tmp_path / 'tls.crt'}"),
+                f"--port={taken.getsockname()[1]}",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert "Address already in use" in ended.stderr
+    assert "Traceback" not in ended.stderr
