@@ -6,6 +6,7 @@ prints for a real one. A Cause's message leaves out the field, which travels bes
 
 import json
 from collections.abc import Iterable
+from decimal import Decimal
 
 from devcluster.resources import Cause
 
@@ -71,10 +72,17 @@ def shown(value: object) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as Go prints it: a whole one has no fraction."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
-        return str(int(value))
-    return repr(value)
+    """Return a number as Go prints it: a float with the fewest digits, and with an exponent from a million on."""
+    if not isinstance(value, float):
+        return str(value)
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    if not isinstance(exponent, int):
+        return repr(value)
+    text, power = "".join(map(str, digits)), len(digits) + exponent - 1
+    if -4 <= power < 6:
+        return str(int(value)) if value.is_integer() else repr(value)
+    fraction = f".{text[1:]}" if len(text) > 1 else ""
+    return f"{'-' if sign else ''}{text[0]}{fraction}e{power:+03d}"
 
 
 def _joined(body: str, detail: str) -> str:

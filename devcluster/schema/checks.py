@@ -24,8 +24,8 @@ def checks_of(source: JSON, types: tuple[str, ...]) -> tuple[Check, ...]:
     """Return the checks of one schema node, in the order in which Kubernetes makes them."""
     built = [
         _text(source.get("minLength"), source.get("maxLength"), source.get("pattern")),
-        _format(source.get("format", ""), types),
-        _integer_range(source.get("format", ""), types),
+        _format(known_format(source.get("format", ""), types)),
+        _integer_range(known_format(source.get("format", ""), types)) if types == ("integer",) else None,
         _multiple_of(source.get("multipleOf")),
         _minimum(source.get("minimum"), source.get("exclusiveMinimum", False)),
         _maximum(source.get("maximum"), source.get("exclusiveMaximum", False)),
@@ -88,9 +88,21 @@ def as_python(pattern: str) -> str:
     return "(?a)" + _DIFFERENT.sub(translate, pattern)
 
 
-def _format(name: str, types: tuple[str, ...]) -> Check | None:
+def known_format(name: str, types: tuple[str, ...]) -> str:
+    """Return the format of a schema, nothing where Kubernetes does not know it for values of this type."""
+    match types:
+        case () | ("string",):
+            return name if name.replace("-", "") in FORMATS else ""
+        case ("integer",):
+            return name if name in INT_RANGES else ""
+        case ("number",):
+            return name if name in {"float", "double"} else ""
+    return ""
+
+
+def _format(name: str) -> Check | None:
     valid = FORMATS.get(name.replace("-", ""))
-    if valid is None or types not in {(), ("string",)}:
+    if valid is None:
         return None
 
     def check(value: Any, path: str, faults: list[Cause]) -> None:
@@ -101,17 +113,14 @@ def _format(name: str, types: tuple[str, ...]) -> Check | None:
     return check
 
 
-def _integer_range(name: str, types: tuple[str, ...]) -> Check | None:
-    bounds = INT_RANGES.get(name)
-    if bounds is None or types != ("integer",):
-        return None
-    lowest, highest = bounds
+def _integer_range(name: str) -> Check:
+    lowest, highest = INT_RANGES.get(name, INT_RANGES["int64"])
+    words = f"type integer with format {name}" if name else "type integer (default format)"
 
     def check(value: Any, path: str, faults: list[Cause]) -> None:
-        if type(value) is int and not lowest <= value <= highest:
+        if _is_number(value) and not (lowest <= value <= highest and value == int(value)):
             # Kubernetes reports this one without a field.
-            detail = f"Checked value must be of type integer with format {name} in {path}"
-            faults.append(causes.invalid("<nil>", "", detail))
+            faults.append(causes.invalid("<nil>", "", f"Checked value must be of {words} in {path}"))
 
     return check
 
@@ -131,11 +140,11 @@ def _multiple_of(factor: float | None) -> Check | None:
 def _minimum(limit: float | None, exclusive: bool) -> Check | None:
     if limit is None:
         return None
-    words = f"should be greater than {'' if exclusive else 'or equal to '}{causes.number(limit)}"
+    words = f"should be greater than {'' if exclusive else 'or equal to '}"
 
     def check(value: Any, path: str, faults: list[Cause]) -> None:
         if _is_number(value) and (value < limit or (exclusive and value == limit)):
-            faults.append(causes.invalid(path, value, f"{path} in body {words}"))
+            faults.append(causes.invalid(path, value, f"{path} in body {words}{_bound(limit, value)}"))
 
     return check
 
@@ -143,11 +152,11 @@ def _minimum(limit: float | None, exclusive: bool) -> Check | None:
 def _maximum(limit: float | None, exclusive: bool) -> Check | None:
     if limit is None:
         return None
-    words = f"should be less than {'' if exclusive else 'or equal to '}{causes.number(limit)}"
+    words = f"should be less than {'' if exclusive else 'or equal to '}"
 
     def check(value: Any, path: str, faults: list[Cause]) -> None:
         if _is_number(value) and (value > limit or (exclusive and value == limit)):
-            faults.append(causes.invalid(path, value, f"{path} in body {words}"))
+            faults.append(causes.invalid(path, value, f"{path} in body {words}{_bound(limit, value)}"))
 
     return check
 
@@ -198,6 +207,11 @@ def _enum(allowed: list[Any] | None) -> Check | None:
 def same(left: Any, right: Any) -> bool:
     """Say whether two JSON values are equal; other than in Python, true is not 1."""
     return bool(left == right) and (type(left) is bool) == (type(right) is bool)
+
+
+def _bound(limit: float, value: float) -> str:
+    """Return a bound as a message has it: a number of the value's own type."""
+    return causes.number(float(limit) if type(value) is float else limit)
 
 
 def _is_number(value: Any) -> bool:

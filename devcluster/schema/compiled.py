@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from devcluster.resources import JSON, Cause
-from devcluster.schema.checks import checks_of
+from devcluster.schema.checks import checks_of, known_format
 
 MAX_DEPTH = 100  # CRDs of today nest some 30 levels; beyond this a schema is somebody's attack on the stack
 KEPT = 256  # schemas in memory: a few for each kind and version that is served
@@ -29,6 +29,7 @@ class Schema:
     """One node of a structural schema: what it says about one value, and the nodes below it."""
 
     types: tuple[str, ...] = ()  # none: any
+    format: str = ""  # only where Kubernetes knows it for this type
     nullable: bool = False
     properties: Mapping[str, "Schema"] = field(default_factory=dict)
     additional: "Schema | None" = None  # of all properties that are not named
@@ -84,6 +85,7 @@ def _compile(source: JSON, depth: int) -> Schema:
     types = _types(source)
     return Schema(
         types=types,
+        format=known_format(source.get("format", ""), types),
         nullable=source.get("nullable", False),
         properties=properties,
         additional=below(additional) if isinstance(additional, dict) else ANYTHING if additional else None,

@@ -1,6 +1,7 @@
 """What a text must look like to be of a `format`, for those formats that CustomResourceDefinitions may use.
 
-Kubernetes ignores a format that it does not know, and so does this. The table's keys have no dashes, because
+Kubernetes ignores a format that it does not know, and so does this; of those that it knows, the numbers of books and
+credit cards are missing. The table's keys have no dashes, because
 Kubernetes compares them that way (`date-time` and `datetime` are one).
 """
 
@@ -125,6 +126,9 @@ FORMATS: dict[str, Callable[[str], bool]] = {
     "uuid5": _matching(r"[0-9a-f]{8}-?[0-9a-f]{4}-?5[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}"),
     "hexcolor": _matching(r"#?([0-9a-f]{3}|[0-9a-f]{6})"),
     "ssn": _matching(r"\d{3}[- ]?\d{2}[- ]?\d{4}"),
+    "rgbcolor": _matching(r"rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)"),
+    "bsonobjectid": _matching(r"[0-9a-f]{24}"),
+    "password": lambda _: True,
     "k8sshortname": _short_name,
     "k8slongname": _long_name,
 }

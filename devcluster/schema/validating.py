@@ -39,9 +39,10 @@ def validate_status(schema: JSON, obj: JSON) -> list[Cause]:
 
 def _validate(schema: Schema, value: Any, path: str, faults: list[Cause]) -> None:
     kind = kind_of(value)
+    if kind == "number":
+        value = float(value)  # as an integer beyond 64 bits is read
     if schema.types and not _fits(kind, value, schema):
-        detail = f'{path} in body must be of type {",".join(schema.types)}: "{kind}"'
-        faults.append(causes.wrong_type(path, kind, detail))
+        _report_type(schema, kind, path, faults)
     if schema.all_of or schema.any_of or schema.one_of or schema.excluded:
         _validate_combinations(schema, value, path, faults)
     if kind == "array" and schema.items is not None:
@@ -51,6 +52,17 @@ def _validate(schema: Schema, value: Any, path: str, faults: list[Cause]) -> Non
         check(value, path, faults)
     if kind == "object":
         _validate_map(schema, value, path, faults)
+
+
+def _report_type(schema: Schema, kind: str, path: str, faults: list[Cause]) -> None:
+    wanted, found = ",".join(schema.types), kind
+    if schema.format and kind not in {"null", "string"}:
+        # Where there is a format, Kubernetes compares formats: those that Go's types have.
+        if kind == "array" and "string" in schema.types:
+            return
+        if kind != "array":
+            wanted, found = schema.format, {"integer": "int64", "number": "float64"}.get(kind, "")
+    faults.append(causes.wrong_type(path, found, f'{path} in body must be of type {wanted}: "{found}"'))
 
 
 def _validate_map(schema: Schema, value: JSON, path: str, faults: list[Cause]) -> None:
@@ -144,12 +156,14 @@ def _find_doubles(schema: Schema, value: Any, path: str, faults: list[Cause]) ->
 
 def _find_doubles_in_list(schema: Schema, value: list[Any], path: str, faults: list[Cause]) -> None:
     by_keys = schema.list_type == "map"
+    if by_keys:
+        strange = next((i for i, item in enumerate(value) if item is not None and type(item) is not dict), None)
+        if strange is not None:
+            detail = "must be an object for an array of list-type map"
+            faults.append(causes.invalid(f"{path}[{strange}]", value[strange], detail))
+            return
     seen: dict[str, int] = {}
     for i, item in enumerate(value):
-        if by_keys and item is not None and type(item) is not dict:
-            detail = "must be an object for an array of list-type map"
-            faults.append(causes.invalid(f"{path}[{i}]", item, detail))
-            return
         identity = {key: item[key] for key in schema.list_keys if key in (item or ())} if by_keys else item
         text = json.dumps(identity, sort_keys=True)
         seen[text] = seen.get(text, 0) + 1

@@ -33,13 +33,6 @@ def faults(schema, value):
             id="bool",
         ),
         pytest.param(
-            NUMBER,
-            1.5,
-            "TypeInvalid",
-            'Invalid value: "number": x in body must be of type integer: "number"',
-            id="fraction",
-        ),
-        pytest.param(
             {"x-kubernetes-int-or-string": True},
             [],
             "TypeInvalid",
@@ -162,6 +155,31 @@ def test_an_integer_has_the_size_of_its_format():
 
     assert (reason, field) == ("Invalid", "<nil>")
     assert message == 'Invalid value: "": Checked value must be of type integer with format int32 in x'
+
+
+def test_a_fraction_is_no_integer():
+    assert faults(NUMBER, 1.5) == [
+        ("TypeInvalid", "x", 'Invalid value: "number": x in body must be of type integer: "number"'),
+        ("Invalid", "<nil>", 'Invalid value: "": Checked value must be of type integer (default format) in x'),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [(1.5, "float64"), (10**20, "float64"), (True, ""), ({}, "")],
+    ids=["fraction", "huge", "bool", "object"],
+)
+def test_where_there_is_a_format_types_are_told_by_their_formats(value, found):
+    message = f'Invalid value: "{found}": x in body must be of type int32: "{found}"'
+
+    assert ("TypeInvalid", "x", message) in faults({**NUMBER, "format": "int32"}, value)
+
+
+def test_bounds_are_written_as_the_value_is():
+    assert "less than or equal to 2147483647" in faults({**NUMBER, "maximum": 2**31 - 1}, 2**40)[0][2]
+    assert "Invalid value: 1e+20: x in body should be less than or equal to 2.147483647e+09" in str(
+        faults({**NUMBER, "maximum": 2**31 - 1}, 10**20)
+    )
 
 
 def test_a_required_field_is_told_by_its_own_path():
