@@ -113,14 +113,14 @@ def _validate_combinations(schema: Schema, value: Any, path: str, faults: list[C
         results = judged(schema.any_of)
         if all(results):
             say("must validate at least one schema (anyOf)")
-            faults.extend(_nearest(results))
+            faults.extend(results[0])
     if schema.one_of:
         results = judged(schema.one_of)
         valid = sum(not found for found in results)
         if valid != 1:
             detail = f"Found {valid} valid alternatives" if valid else "Found none valid"
             say(f"must validate one and only one schema (oneOf). {detail}")
-            faults.extend([] if valid else _nearest(results))
+            faults.extend([] if valid else results[0])
     if schema.all_of:
         results = judged(schema.all_of)
         faults.extend(fault for found in results for fault in found)
@@ -128,11 +128,6 @@ def _validate_combinations(schema: Schema, value: Any, path: str, faults: list[C
             say(f"must validate all the schemas (allOf){'. None validated' if all(results) else ''}")
     if schema.excluded and not judged((schema.excluded,))[0]:
         say("must not validate the schema (not)")
-
-
-def _nearest(results: list[list[Cause]]) -> list[Cause]:
-    fewest = min(map(len, results))
-    return next(found for found in results if len(found) == fewest)
 
 
 def _find_doubles(schema: Schema, value: Any, path: str, faults: list[Cause]) -> None:
