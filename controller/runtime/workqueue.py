@@ -22,6 +22,9 @@ FIRST_RETRY: Final = 0.005
 LAST_RETRY: Final = 15.0
 """Seconds from a failure to the next attempt: at first, and after many."""
 
+SHORTEST_DELAY: Final = 0.001
+"""Seconds. Timers are no finer: a key whose time is a microsecond off would come too early again and again."""
+
 BACKGROUND_SHARE: Final = 16
 """One turn in so many goes to the background even while there is nothing but urgent work, for it must end some day."""
 
@@ -96,7 +99,7 @@ class WorkQueue(Generic[K]):
             return
         if self._shut_down:
             return
-        at = asyncio.get_running_loop().time() + delay
+        at = asyncio.get_running_loop().time() + max(delay, SHORTEST_DELAY)
         earlier = self._due.get(key)
         if earlier:
             priority = min(priority, earlier[1])

@@ -108,6 +108,14 @@ async def test_a_key_is_added_after_its_delay_and_the_soonest_counts() -> None:
     assert len(queue) == 0, "the later times have lapsed"
 
 
+async def test_a_delay_too_short_for_a_timer_is_not_over_before_its_time() -> None:
+    queue, clock = a_queue(), asyncio.get_running_loop().time
+    at = clock() + 1e-9
+    queue.add_after("a", 1e-9)
+    await queue.get()
+    assert clock() >= at
+
+
 async def test_no_delay_is_at_once() -> None:
     queue = a_queue()
     queue.add_after("a", 0)

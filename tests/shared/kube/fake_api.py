@@ -129,6 +129,7 @@ class FakeApi:
         old = self.objects[resource].get(key)
         self.version += 1
         metadata = {
+            **(old["metadata"] if old else {}),
             **parts.pop("metadata", {}),
             "name": name,
             "namespace": namespace,
