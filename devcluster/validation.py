@@ -5,6 +5,7 @@ Rules and words are those of `k8s.io/apimachinery/pkg/api/validation`. Three ste
 for what changes.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -89,11 +90,11 @@ def _common_faults(meta: JSON) -> list[Cause]:
     faults: list[Cause] = []
     for key, value in (meta.get("labels") or {}).items():
         faults += [causes.invalid("metadata.labels", key, words) for words in qualified_name_faults(key)]
-        faults += [causes.invalid("metadata.labels", value, words) for words in label_value_faults(value)]
+        faults += [causes.invalid("metadata.labels", value, words) for words in label_value_faults(value or "")]
     annotations = meta.get("annotations") or {}
     for key in annotations:
         faults += [causes.invalid("metadata.annotations", key, words) for words in qualified_name_faults(key.lower())]
-    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > MAX_ANNOTATIONS:
+    if sum(len(key.encode()) + len((value or "").encode()) for key, value in annotations.items()) > MAX_ANNOTATIONS:
         faults.append(causes.too_long("metadata.annotations", MAX_ANNOTATIONS))
     return faults + owner_faults(meta.get("ownerReferences") or [])
 
@@ -103,27 +104,37 @@ def owner_faults(owners: list[JSON]) -> list[Cause]:
     field = "metadata.ownerReferences"
     faults: list[Cause] = []
     controller = ""
-    for owner in owners:
+    for owner in filter(None, owners):
         api_version = owner.get("apiVersion", "")
         if not api_version or api_version.endswith("/"):
             faults.append(causes.invalid(f"{field}.apiVersion", api_version, "version must not be empty"))
         missing = [key for key in ("kind", "name", "uid") if not owner.get(key)]
         faults += [causes.invalid(f"{field}.{key}", "", "must not be empty") for key in missing]
         if (api_version, owner.get("kind")) == ("v1", "Event"):
-            faults.append(causes.invalid(field, owner, "/v1, Kind=Event is disallowed from being an owner"))
+            words = "/v1, Kind=Event is disallowed from being an owner"
+            faults.append(Cause("FieldValueInvalid", f"Invalid value: {_owner_json(owner)}: {words}", field))
         if owner.get("controller"):
             this = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
                 detail = 'Only one reference can have Controller set to true. Found "true" in references for'
-                faults.append(causes.invalid(field, owners, f"{detail} {controller} and {this}"))
+                all_owners = f"[{','.join(map(_owner_json, owners))}]"
+                words = f"Invalid value: {all_owners}: {detail} {controller} and {this}"
+                faults.append(Cause("FieldValueInvalid", words, field))
             controller = controller or this
     return faults
+
+
+def _owner_json(owner: JSON) -> str:
+    """Return an owner as Go's type writes it: the fields that it has, in its order."""
+    fields = {name: owner.get(name, "") for name in ("apiVersion", "kind", "name", "uid")}
+    fields |= {name: owner[name] for name in ("controller", "blockOwnerDeletion") if owner.get(name) is not None}
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
 
 
 def finalizer_faults(finalizers: list[str]) -> list[Cause]:
     """Finalizers are qualified names, and dependents are either orphaned or deleted first, not both."""
     field = "metadata.finalizers"
-    faults = [causes.invalid(field, one, words) for one in finalizers for words in qualified_name_faults(one)]
+    faults = [causes.invalid(field, one or "", words) for one in finalizers for words in qualified_name_faults(one or "")]
     if ORPHAN in finalizers and FOREGROUND in finalizers:
         detail = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
         faults.append(causes.invalid(field, finalizers, detail))
@@ -137,19 +148,19 @@ def finalizer_warnings(obj: JSON) -> list[str]:
         f'metadata.finalizers: "{one}": prefer a domain-qualified finalizer name '
         f"{'including a path (/) ' if '.' in one else ''}{words}"
         for one in (obj.get("metadata") or {}).get("finalizers") or []
-        if "/" not in one and one not in {ORPHAN, FOREGROUND, "kubernetes"}
+        if one and "/" not in one and one not in {ORPHAN, FOREGROUND, "kubernetes"}
     ]
 
 
 def label_faults(name: str) -> list[str]:
     """Say what keeps a name from being an RFC 1123 label."""
-    faults = ["must be no more than 63 bytes"] if len(name.encode()) > 63 else []
+    faults = ["must be no more than 63 characters"] if len(name.encode()) > 63 else []
     return faults if _label.fullmatch(name) else [*faults, LABEL_WORDS]
 
 
 def subdomain_faults(name: str) -> list[str]:
     """Say what keeps a name from being an RFC 1123 subdomain, as most names must."""
-    faults = ["must be no more than 253 bytes"] if len(name.encode()) > 253 else []
+    faults = ["must be no more than 253 characters"] if len(name.encode()) > 253 else []
     return faults if _subdomain.fullmatch(name) else [*faults, SUBDOMAIN_WORDS]
 
 
@@ -170,7 +181,8 @@ def qualified_name_faults(key: str) -> list[str]:
     if slash and not prefix:
         faults.append("prefix part must be non-empty")
     elif slash:
-        faults += [f"prefix part {words}" for words in subdomain_faults(prefix)]
+        # Kubernetes counts the same bytes here and calls them by their name.
+        faults += [f"prefix part {words.replace('253 characters', '253 bytes')}" for words in subdomain_faults(prefix)]
     if not name:
         faults.append("name part must be non-empty")
     elif len(name) > 63:
@@ -247,8 +259,9 @@ def _metadata_type_fault(meta: Any) -> str | None:
         return None
     if type(meta) is not dict:
         return f"{_json_kind(meta)} into Go value of type v1.ObjectMeta"
-    for name, (outer, inner) in _SHAPES.items():
-        value: Any = meta.get(name)
+    for name in sorted(meta.keys() & _SHAPES.keys()):  # the first fault in this order is the one that is told
+        outer, inner = _SHAPES[name]
+        value: Any = meta[name]
         if value is None:
             continue
         if type(value) is not outer:
@@ -257,12 +270,19 @@ def _metadata_type_fault(meta: Any) -> str | None:
             )
         parts = value.values() if type(value) is dict else value if type(value) is list else ()
         for part in parts:
-            if inner is not None and type(part) is not inner:
+            if inner is not None and part is not None and type(part) is not inner:
                 wanted = _GO_FIELDS.get(name, _GO[inner]).removeprefix("[]")
                 return f"{_json_kind(part)} into Go struct field ObjectMeta.{name} of type {wanted}"
-    for owner in meta.get("ownerReferences") or []:
-        for name, kind in _OWNER_SHAPES.items():
-            if owner.get(name) is not None and type(owner[name]) is not kind:
+        if type(value) is list and name == "ownerReferences" and (fault := _owner_type_fault(value)):
+            return fault
+    return None
+
+
+def _owner_type_fault(owners: list[Any]) -> str | None:
+    for owner in owners:
+        for name in sorted((owner or {}).keys() & _OWNER_SHAPES.keys()):
+            kind = _OWNER_SHAPES[name]
+            if owner[name] is not None and type(owner[name]) is not kind:
                 wanted = _GO_FIELDS.get(name, _GO[kind])
                 found = _json_kind(owner[name])
                 return f"{found} into Go struct field OwnerReference.ownerReferences.{name} of type {wanted}"

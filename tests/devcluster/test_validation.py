@@ -36,7 +36,7 @@ def test_right_metadata_has_no_fault(meta):
     [
         ({"name": "ML"}, "name", f'Invalid value: "ML": {SUBDOMAIN}'),
         ({"name": "a\n"}, "name", f'Invalid value: "a\\n": {SUBDOMAIN}'),
-        ({"name": "a" * 254}, "name", f'Invalid value: "{"a" * 254}": must be no more than 253 bytes'),
+        ({"name": "a" * 254}, "name", f'Invalid value: "{"a" * 254}": must be no more than 253 characters'),
         ({"name": ""}, "name", "Required value: name or generateName is required"),
         ({"generateName": "Ml-"}, "generateName", f'Invalid value: "Ml-": {SUBDOMAIN}'),
         ({"namespace": ""}, "namespace", "Required value"),
