@@ -7,6 +7,8 @@ import hashlib
 import re
 from typing import Final
 
+from shared.api.meta import ObjectMeta
+
 LONGEST_SUBDOMAIN: Final = 253
 """Kubernetes: the name of most objects is a DNS-1123 subdomain of at most so many characters."""
 
@@ -47,9 +49,14 @@ def label_value(value: str) -> str:
     return f"{value[: LONGEST_LABEL - _HASH - 1]}-{digest}"
 
 
-def longest_generated_name(base: str) -> str:
-    """The longest name that the API server can make of `metadata.generateName`; `x` stands for what it adds."""
-    return f"{base[:LONGEST_GENERATED_BASE]}xxxxx"
+def longest_name(metadata: ObjectMeta) -> str:
+    """The object's name, or where the API server is still to make one, the longest that it can become.
+
+    `x` stands for the characters that are added. Empty where there is neither name nor generateName.
+    """
+    if metadata.name or not metadata.generate_name:
+        return metadata.name
+    return f"{metadata.generate_name[:LONGEST_GENERATED_BASE]}xxxxx"
 
 
 def is_subdomain(name: str) -> bool:

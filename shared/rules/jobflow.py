@@ -15,10 +15,8 @@ from shared.api.meta import ObjectMeta
 from shared.flow import names
 from shared.rules.dependencies import Dependencies
 from shared.rules.fault import (
-    METADATA,
     SPEC,
     Fault,
-    FieldPath,
     duplicate,
     invalid,
     not_supported,
@@ -28,6 +26,7 @@ from shared.rules.fault import (
     too_many,
 )
 from shared.rules.probes import probe_ports_are_valid, probe_texts_fit, probes_are_complete
+from shared.rules.room import A_SUBDOMAIN, must_be_shorter, name_fault
 from shared.rules.rule import DocumentOrder, Rule, judge
 from shared.rules.submission import Submission
 
@@ -41,10 +40,6 @@ STATUS_PER_FLOW: Final = 60
 """The least that the status says of an entry, in bytes beside its Job's name, which is in it twice."""
 
 RETAIN_POLICIES: Final = tuple(policy.value for policy in RetainPolicy)
-
-A_SUBDOMAIN: Final = (
-    'lower case letters, digits, "-" and ".", with a letter or digit at both ends and on both sides of each "."'
-)
 
 
 def faults_on_create(jobflow: JobFlow, *, max_flows: int, size: int) -> list[Fault]:
@@ -86,7 +81,7 @@ def not_too_many(given: Submission) -> Iterator[Fault]:
 @Rule
 def fits_etcd(given: Submission) -> Iterator[Fault]:
     """A JobFlow leaves room for its status: what is larger could be stored, but never finished."""
-    jobflow = _jobflow_name(given.jobflow.metadata)
+    jobflow = names.longest_name(given.jobflow.metadata)
     children = (names.child_name(jobflow, flow.name) for flow in given.flows)
     needed = sum(2 * min(len(child), names.LONGEST_CHILD) + STATUS_PER_FLOW for child in children)
     if given.size + needed > MOST_BYTES:
@@ -150,15 +145,19 @@ def child_names_fit(given: Submission) -> Iterator[Fault]:
     to_judge = [(i, flow.name) for i, flow in given.first_of_each_name() if flow.name not in given.started]
     if given.started and not to_judge:
         return
-    if fault := _jobflow_name_fault(given.jobflow.metadata):
-        yield fault
+    metadata = given.jobflow.metadata
+    own = name_fault(
+        metadata, names.LONGEST_JOBFLOW, lambda name: _job_name(names.child_name(name, "x"), "even the shortest")
+    )
+    if own:
+        yield own
         return
-    jobflow = _jobflow_name(given.jobflow.metadata)
+    jobflow = names.longest_name(metadata)
     for i, name in to_judge:
         child = names.child_name(jobflow, name)
         excess = len(child) - names.LONGEST_CHILD
         if excess > 0 and names.is_subdomain(name):
-            yield _leaves_no_room(SPEC / "flows" / i / "name", name, excess, child)
+            yield must_be_shorter(SPEC / "flows" / i / "name", name, excess, _job_name(child, "its"))
 
 
 @Rule
@@ -206,34 +205,9 @@ def _dependencies(given: Submission) -> Dependencies:
     )
 
 
-def _jobflow_name(metadata: ObjectMeta) -> str:
-    """The JobFlow's name, or where the API server is still to make one, the longest that it can become."""
-    if metadata.name or not metadata.generate_name:
-        return metadata.name
-    return names.longest_generated_name(metadata.generate_name)
-
-
-def _jobflow_name_fault(metadata: ObjectMeta) -> Fault | None:
-    """What is wrong with the JobFlow's own name, so that no entry's Job could have a name."""
-    name = _jobflow_name(metadata)
-    if not name:
-        return required(METADATA / "name", "name or generateName is required")
-    given, at = metadata.name, METADATA / "name"
-    room = names.LONGEST_JOBFLOW
-    if not given:
-        given, at = metadata.generate_name, METADATA / "generateName"
-        room -= len(name) - len(given[: names.LONGEST_GENERATED_BASE])
-    if len(given) > room:
-        return _leaves_no_room(at, given, len(given) - room, names.child_name(name, "x"), "even the shortest")
-    if not names.is_subdomain(name):
-        return invalid(at, given, f"must be a name that its Jobs' can begin with: {A_SUBDOMAIN}")
-    return None
-
-
-def _leaves_no_room(at: FieldPath, name: str, excess: int, child: str, whose: str = "its") -> Fault:
-    characters = "1 character" if excess == 1 else f"{excess} characters"
-    why = f'{whose} Job would be named "{shown(child)}", with {len(child)} characters; at most {names.LONGEST_CHILD}'
-    return invalid(at, name, f"must be {characters} shorter: {why} leave room for the names of Pods")
+def _job_name(child: str, whose: str) -> str:
+    named = f'{whose} Job would be named "{shown(child)}", with {len(child)} characters'
+    return f"{named}; at most {names.LONGEST_CHILD} leave room for the names of Pods"
 
 
 def _largest_parts(jobflow: JobFlow, size: int) -> list[tuple[str, int]]:

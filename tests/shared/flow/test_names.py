@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shared.flow.names import child_name, is_label, is_subdomain, label_value, longest_generated_name
+from shared.api.meta import ObjectMeta
+from shared.flow.names import child_name, is_label, is_subdomain, label_value, longest_name
 
 KUBERNETES_LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?", re.ASCII)
 
@@ -57,6 +58,12 @@ def test_a_label_has_no_dots_and_63_characters(name):
     assert not is_label(name)
 
 
-def test_the_api_server_cuts_what_it_generates_names_from():
-    assert longest_generated_name("etl-") == "etl-xxxxx"
-    assert len(longest_generated_name("x" * 200)) == 63
+@pytest.mark.parametrize(("metadata", "name"), [
+    pytest.param(ObjectMeta(name="etl"), "etl", id="given"),
+    pytest.param(ObjectMeta(name="etl-x7k2p", generate_name="etl-"), "etl-x7k2p", id="made already"),
+    pytest.param(ObjectMeta(generate_name="etl-"), "etl-xxxxx", id="still to be made"),
+    pytest.param(ObjectMeta(generate_name="e" * 200), "e" * 58 + "xxxxx", id="from a base that the API server cuts"),
+    pytest.param(ObjectMeta(), "", id="neither"),
+])  # fmt: skip
+def test_the_longest_name_that_an_object_can_have(metadata, name):
+    assert longest_name(metadata) == name
