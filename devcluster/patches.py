@@ -15,6 +15,7 @@ from devcluster.strategic import StrategicPatchError, merge_strategically
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"  # for `apply`; named here beside its kin
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
 MAX_OPERATIONS = 10_000

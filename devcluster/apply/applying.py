@@ -70,7 +70,7 @@ def server_side_apply(  # noqa: PLR0917 - one after the other they are the story
     owners = read_owners((old.get("metadata") or {}).pop("managedFields", None))
     if live is not None and not owners:
         first = Manager(UPDATE, BEFORE_FIRST_APPLY, applied["apiVersion"], subresource)
-        fields = _less_nobodys(compare(shape, ABSENT, old).added)
+        fields = _less_nobodys(compare(shape, ABSENT, _part(old, subresource)).added)
         owners[first.identity] = Ownership(first, fields, now)
     me = Manager(APPLY, manager, applied["apiVersion"], subresource)
     try:
@@ -92,7 +92,7 @@ def server_side_apply(  # noqa: PLR0917 - one after the other they are the story
 
 
 def _part(applied: JSON, subresource: str) -> JSON:
-    """Return what of an applied object counts: status belongs to the subresource of that name, all else does not."""
+    """Return what of an object counts: status belongs to the subresource of that name, and all else does not."""
     if subresource == "status":
         names = ("apiVersion", "kind", "status")
         return {name: copied(value) for name, value in applied.items() if name in names} | {"metadata": {}}
@@ -231,7 +231,7 @@ def _less_nobodys(paths: Iterable[Path]) -> FieldSet:
 
 
 def _check_applied(shape: Shape, applied: JSON) -> None:
-    faults = list(_schema_faults(shape, applied, ()))
+    faults = sorted(_schema_faults(shape, applied, ()))
     if not faults:
         return
     meta = applied.get("metadata") or {}
