@@ -37,16 +37,21 @@ class LiveLook:
         self._lock = asyncio.Lock()
 
     async def require(self, allows: Callable[[JobFlow], bool]) -> None:
-        """Return at once if a look of the last second allows it, else look.
+        """Return if a look of the last second allows it, else look once more.
 
         Raises Superseded if the JobFlow is gone, has another spec, or does not allow it.
         """
         async with self._lock:
-            if not self._is_fresh():
+            if not (self._is_fresh() and self._is_allowed(allows)):
                 await self.look()
+                if not self._is_allowed(allows):
+                    raise Superseded
+
+    def _is_allowed(self, allows: Callable[[JobFlow], bool]) -> bool:
         live = self._memory.confirmed
-        if live is None or live.metadata.generation != self._jobflow.metadata.generation or not allows(live):
-            raise Superseded
+        if live is None or live.metadata.generation != self._jobflow.metadata.generation:
+            return False
+        return allows(live)
 
     async def look(self) -> None:
         """Read the JobFlow, whatever is known of it. Raises Superseded if it is gone, though one may have its name."""

@@ -289,6 +289,17 @@ async def test_succeed_is_stored_before_any_job_is_deleted() -> None:
     assert world.status()["completedJobs"] == ["etl-clean", "etl-get"]
 
 
+async def test_a_look_that_forbids_is_taken_again_at_once_and_not_believed_for_a_second() -> None:
+    world = a_world("get", policy="delete")
+    await world.settle(1)
+    world.now += 5
+    world.phase("etl-get", "Running")
+    world.phase("etl-get", "Completed")
+    world.answers_lost = 1
+    await world.settle(0.9)
+    assert world.jobs_of("etl") == []
+
+
 async def test_a_deleting_jobflow_is_terminating_and_starts_nothing() -> None:
     world = a_world()
     await world.settle(1)
