@@ -8,9 +8,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 from devcluster.stack.programs import ROOT, START_TIMEOUT, STOP_TIMEOUT, ProgramError
 from devcluster.stack.stack import Stack
@@ -45,8 +45,8 @@ def main(args: argparse.Namespace) -> int:
     if args.detach:
         return detach(place, args.port)
     try:
-        with place.held():
-            return asyncio.run(run(place, args.port))
+        place.hold()
+        return asyncio.run(run(place, args.port))
     except AlreadyRunningError:
         print(f"devcluster: it runs already, with its files in {place.directory}; --stop ends it", file=sys.stderr)
         return 1
@@ -65,37 +65,38 @@ class Place:
         self.log = directory / "stack.log"
         self.ready = directory / "ready"
         self._lock = directory / "lock"
+        self._held: TextIO | None = None
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the place; raises AlreadyRunningError if another does."""
+    def hold(self) -> None:
+        """Hold the place until this process ends; raises AlreadyRunningError if another does."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        with self._lock.open("a+") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise AlreadyRunningError from None
-            lock.truncate(0)
-            lock.write(str(os.getpid()))
-            lock.flush()
-            try:
-                yield
-            finally:
-                self.ready.unlink(missing_ok=True)
-                lock.truncate(0)
+        lock = self._lock.open("a+")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            raise AlreadyRunningError from None
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        self._held = lock  # open, and so held, for as long as the process lives
 
-    def holder(self) -> int | None:
-        """Return the process that runs the stack, None if none does."""
+    def is_held(self) -> bool:
+        """Say whether a process runs the stack."""
         try:
             with self._lock.open() as lock:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                return None
         except BlockingIOError:
-            with suppress(ValueError):
-                return int(self._lock.read_text())
-            return None
+            return True
         except FileNotFoundError:
-            return None
+            pass
+        return False
+
+    def holder(self) -> int | None:
+        """Return the process that runs the stack, None if none does or it has only just begun."""
+        with suppress(ValueError):
+            return int(self._lock.read_text()) if self.is_held() else None
+        return None
 
     @property
     def export(self) -> str:
@@ -124,6 +125,8 @@ async def run(place: Place, port: int) -> int:
     except ProgramError as error:
         say(f"devcluster: {error}")
         return 1
+    finally:
+        place.ready.unlink(missing_ok=True)
     return 0
 
 
@@ -142,6 +145,8 @@ def detach(place: Place, port: int) -> int:
         print(place.export)
         return 0
     place.directory.mkdir(parents=True, exist_ok=True)
+    if not place.is_held():
+        place.ready.unlink(missing_ok=True)  # of one that was killed
     command = [sys.executable, "-m", "devcluster", "stack", "--dir", str(place.directory), "--port", str(port)]
     with place.log.open("wb") as log:
         runner = subprocess.Popen(
@@ -168,7 +173,7 @@ def stop(place: Place) -> int:
         return 0
     os.kill(holder, signal.SIGTERM)
     deadline = time.monotonic() + WAIT_FOR_STOP
-    while place.holder() == holder:
+    while place.is_held():
         if time.monotonic() > deadline:
             say(f"devcluster: process {holder} does not end; see {place.log}")
             return 1
