@@ -2,6 +2,7 @@
 
 Fields stand in the order in which faults are told. Of the pod template there is what is judged; whatever else is in it
 is passed over here, and judged by the API server. The programs make Jobs from the JSON itself, not from these models.
+A null in a map is nothing, for the API server drops it.
 """
 
 from typing import Any
@@ -46,8 +47,8 @@ class EnvFrom(Struct, frozen=True, gc=False, rename="camel"):
 class Resources(Struct, frozen=True, gc=False, rename="camel"):
     """`resources` of a container."""
 
-    limits: dict[str, Quantity] | None = None
-    requests: dict[str, Quantity] | None = None
+    limits: dict[str, Quantity | None] | None = None
+    requests: dict[str, Quantity | None] | None = None
     claims: tuple[dict[str, Any], ...] | None = None
 
 
@@ -190,7 +191,7 @@ class PodSpec(Struct, frozen=True, gc=False, rename="camel"):
     termination_grace_period_seconds: int | None = None
     active_deadline_seconds: int | None = None
     dns_policy: str | None = None
-    node_selector: dict[str, str] | None = None
+    node_selector: dict[str, str | None] | None = None
     service_account_name: str | None = None
     node_name: str | None = None
     host_network: bool | None = None
@@ -211,8 +212,8 @@ class PodMetadata(Struct, frozen=True, gc=False, rename="camel"):
 
     name: str | None = None
     namespace: str | None = None
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
+    labels: dict[str, str | None] | None = None
+    annotations: dict[str, str | None] | None = None
     finalizers: tuple[str, ...] | None = None
 
 

@@ -3,6 +3,7 @@
 Each function answers whether Kubernetes, or Volcano where that is stricter, takes a text, and if so what it means.
 """
 
+import ipaddress
 import re
 from decimal import Decimal
 from typing import Final
@@ -83,6 +84,22 @@ def is_env_name(name: str) -> bool:
 def is_port_name(name: str) -> bool:
     """An IANA service name: at most 15 lower case letters, digits and single hyphens inside, one letter at least."""
     return _PORT_NAME.fullmatch(name) is not None
+
+
+def is_port(number: int | None) -> bool:
+    """The number of a port."""
+    return number is not None and 1 <= number <= 65535
+
+
+def is_ip(text: str) -> bool:
+    """An address of IPv4, leading zeros allowed as in Kubernetes, or of IPv6 without a zone."""
+    if "." in text and ":" not in text:
+        text = ".".join(part.lstrip("0") or "0" if part else part for part in text.split("."))
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return "%" not in text and text.isascii()
 
 
 def is_label_value(value: str) -> bool:

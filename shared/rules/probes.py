@@ -5,6 +5,7 @@ from typing import Final
 
 from shared.api.jobflow import HTTPHeader, Probe
 from shared.rules.fault import SPEC, Fault, FieldPath, invalid, required, too_long
+from shared.rules.formats import is_port
 from shared.rules.rule import Rule
 from shared.rules.submission import Submission
 
@@ -39,7 +40,7 @@ def probe_ports_are_valid(given: Submission) -> Iterator[Fault]:
             *((at / "tcpSocketList" / k, socket.port) for k, socket in enumerate(probe.tcp_socket_list or ())),
         ]
         for where, port in ports:
-            if port is not None and not 1 <= port <= 65535:
+            if port is not None and not is_port(port):
                 yield invalid(where / "port", port, "must be between 1 and 65535, inclusive")
 
 

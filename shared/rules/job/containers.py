@@ -4,7 +4,7 @@ As Kubernetes judges a pod template, which Volcano's webhook has it do. What a c
 how it is looked after in `probes.py`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from shared.api.job_spec import Container, ContainerPort, JobTemplateInFull, PodSpec, Task
@@ -21,14 +21,15 @@ from shared.rules.fault import (
     required,
     too_long,
 )
-from shared.rules.formats import is_env_name, is_port_name
+from shared.rules.formats import is_env_name, is_port, is_port_name
 from shared.rules.room import A_LABEL
 from shared.rules.rule import Rule
 
 PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
+RESTART_POLICIES: Final = ("Always", "Never", "OnFailure")
+SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
-PORTS: Final = range(1, 65536)
 BLANKS: Final = " \t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"  # noqa: E501
 """What Go's `unicode.IsSpace` knows."""
 
@@ -76,8 +77,10 @@ def images_are_given(template: JobTemplateInFull) -> Iterator[Fault]:
 
 @Rule
 def container_words_are_known(template: JobTemplateInFull) -> Iterator[Fault]:
-    """The policies of a container, of pulling its image and of its termination message, are known words."""
+    """The policies of a container, of restarting it, its image and its last message, are known words."""
     for at, container in all_containers(template):
+        if container.restart_policy is not None and container.restart_policy not in RESTART_POLICIES:
+            yield not_supported(at / "restartPolicy", container.restart_policy, RESTART_POLICIES)
         if container.termination_message_policy and container.termination_message_policy not in MESSAGE_POLICIES:
             yield not_supported(at / "terminationMessagePolicy", container.termination_message_policy, MESSAGE_POLICIES)
         if container.image_pull_policy and container.image_pull_policy not in PULL_POLICIES:
@@ -103,9 +106,22 @@ def ports_are_unique(template: JobTemplateInFull) -> Iterator[Fault]:
                 yield duplicate(at / "ports" / k / "name", name)
             port_names.add(name)
             number = (port.container_port or 0, port.protocol or "TCP")
-            if number in numbers and port.container_port in PORTS:
+            if number in numbers and is_port(port.container_port):
                 yield duplicate(at / "ports" / k / "containerPort", port.container_port)
             numbers.add(number)
+
+
+@Rule
+def host_ports_are_unique(template: JobTemplateInFull) -> Iterator[Fault]:
+    """The containers of a Pod take each port of their node once."""
+    for i, task in enumerate(template.tasks):
+        taken = set[tuple[str, str, int]]()
+        for at, container in containers_of(task, pod_place(i)):
+            for k, port in enumerate((container.ports or ()) if "containers" in at.parts else ()):
+                key = (port.protocol or "TCP", port.host_ip or "", port.host_port or 0)
+                if is_port(port.host_port) and key in taken:
+                    yield duplicate(at / "ports" / k / "hostPort", port.host_port)
+                taken.add(key)
 
 
 @Rule
@@ -125,6 +141,11 @@ def variables_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
             seen.add(name)
             if variable.value and variable.value_from:
                 yield forbidden(where / "valueFrom", "may not be given beside a value")
+            elif variable.value_from is not None:
+                yield from _one_of(where / "valueFrom", variable.value_from, SOURCES)
+        for k, source in enumerate(container.env_from or ()):
+            given = {"configMapRef": source.config_map_ref, "secretRef": source.secret_ref}
+            yield from _one_of(at / "envFrom" / k, given, ("configMapRef", "secretRef"))
 
 
 @Rule
@@ -144,6 +165,7 @@ RULES: Final[tuple[Rule[JobTemplateInFull], ...]] = (
     container_words_are_known,
     ports_are_valid,
     ports_are_unique,
+    host_ports_are_unique,
     variables_are_valid,
     mounts_are_valid,
 )
@@ -179,27 +201,37 @@ def _faults_of_port(at: FieldPath, port: ContainerPort) -> Iterator[Fault]:
     if port.name and not is_port_name(port.name):
         why = 'must be at most 15 lower case letters, digits and single "-" inside, with at least one letter'
         yield invalid(at / "name", port.name, why)
-    if port.host_port and port.host_port not in PORTS:
+    if port.host_port and not is_port(port.host_port):
         yield invalid(at / "hostPort", port.host_port, A_PORT)
     if port.container_port is None:
         yield required(at / "containerPort")
-    elif port.container_port not in PORTS:
+    elif not is_port(port.container_port):
         yield invalid(at / "containerPort", port.container_port, A_PORT)
     if port.protocol and port.protocol not in PROTOCOLS:
         yield not_supported(at / "protocol", port.protocol, PROTOCOLS)
 
 
+def _one_of(at: FieldPath, given: Mapping[str, object], keys: Sequence[str]) -> Iterator[Fault]:
+    present = [key for key in keys if given.get(key) is not None]
+    if not present:
+        yield required(at, f"must have one of {', '.join(keys)}")
+    for key in present[1:]:
+        yield forbidden(at / key, f"may not be given beside {present[0]}")
+
+
 def _faults_of_mounts(at: FieldPath, container: Container, volumes: dict[str, None]) -> Iterator[Fault]:
-    seen = {""}
     mounts = [
-        (at / "volumeMounts" / k, "mountPath", m.name, m.mount_path)
-        for k, m in enumerate(container.volume_mounts or ())
+        *(
+            (at / "volumeMounts" / k, m.name, "mountPath", m.mount_path)
+            for k, m in enumerate(container.volume_mounts or ())
+        ),
+        *(
+            (at / "volumeDevices" / k, d.name, "devicePath", d.device_path)
+            for k, d in enumerate(container.volume_devices or ())
+        ),
     ]
-    mounts += [
-        (at / "volumeDevices" / k, "devicePath", d.name, d.device_path)
-        for k, d in enumerate(container.volume_devices or ())
-    ]
-    for where, key, name, path in mounts:
+    seen = set[str]()
+    for where, name, key, path in mounts:
         if not name:
             yield required(where / "name")
         elif name not in volumes:
@@ -209,3 +241,7 @@ def _faults_of_mounts(at: FieldPath, container: Container, volumes: dict[str, No
         elif path in seen:
             yield duplicate(where / key, path)
         seen.add(path or "")
+    for k, mount in enumerate(container.volume_mounts or ()):
+        path = mount.sub_path or ""
+        if path.startswith("/") or ".." in path.split("/"):
+            yield invalid(at / "volumeMounts" / k / "subPath", path, 'must be a relative path without ".."')

@@ -6,7 +6,7 @@ from typing import Final
 from shared.api.job_spec import JobTemplateInFull, PodSpec
 from shared.flow import names
 from shared.rules.fault import SPEC, Fault, FieldPath, duplicate, invalid, not_supported, required, too_long
-from shared.rules.formats import is_label_value, is_qualified_name
+from shared.rules.formats import is_ip, is_label_value, is_qualified_name
 from shared.rules.job.containers import pod_of, pod_place
 from shared.rules.room import A_LABEL, A_SUBDOMAIN
 from shared.rules.rule import Rule
@@ -14,6 +14,7 @@ from shared.rules.rule import Rule
 RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 UNSATISFIABLE: Final = ("DoNotSchedule", "ScheduleAnyway")
+MOST: Final = 2**31 - 1
 
 
 @Rule
@@ -79,12 +80,10 @@ def spread_constraints_are_valid(template: JobTemplateInFull) -> Iterator[Fault]
             where = at / "topologySpreadConstraints" / k
             if constraint.max_skew is None:
                 yield required(where / "maxSkew")
-            elif constraint.max_skew < 1:
-                yield invalid(where / "maxSkew", constraint.max_skew, "must be at least 1")
+            elif not 1 <= constraint.max_skew <= MOST:
+                yield invalid(where / "maxSkew", constraint.max_skew, f"must be between 1 and {MOST}, inclusive")
             if not constraint.topology_key:
                 yield required(where / "topologyKey")
-            elif not is_qualified_name(constraint.topology_key):
-                yield invalid(where / "topologyKey", constraint.topology_key, A_KEY)
             if not constraint.when_unsatisfiable:
                 yield required(where / "whenUnsatisfiable")
             elif constraint.when_unsatisfiable not in UNSATISFIABLE:
@@ -92,12 +91,29 @@ def spread_constraints_are_valid(template: JobTemplateInFull) -> Iterator[Fault]
 
 
 @Rule
-def active_deadlines_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
-    """`activeDeadlineSeconds` of a Pod is at least 1 and within 32 bits."""
+def host_aliases_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
+    """A host alias has an address and, as names for it, DNS-1123 subdomains."""
     for at, pod in _pods(template):
-        deadline = pod.active_deadline_seconds
-        if deadline is not None and not 1 <= deadline <= 2**31 - 1:
-            yield invalid(at / "activeDeadlineSeconds", deadline, f"must be between 1 and {2**31 - 1}, inclusive")
+        for k, alias in enumerate(pod.host_aliases or ()):
+            where = at / "hostAliases" / k
+            if alias.ip is None:
+                yield required(where / "ip")
+            elif not is_ip(alias.ip):
+                yield invalid(where / "ip", alias.ip, "must be an IP address such as 10.9.8.7 or 2001:db8::ffff")
+            for m, hostname in enumerate(alias.hostnames or ()):
+                if not names.is_subdomain(hostname):
+                    yield invalid(where / "hostnames" / m, hostname, f"must be {A_SUBDOMAIN}")
+
+
+@Rule
+def pod_times_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
+    """`activeDeadlineSeconds` of a Pod is at least 1 and within 32 bits, `terminationGracePeriodSeconds` within 64."""
+    for at, pod in _pods(template):
+        grace, deadline = pod.termination_grace_period_seconds, pod.active_deadline_seconds
+        if grace is not None and not -(2**63) <= grace < 2**63:
+            yield invalid(at / "terminationGracePeriodSeconds", grace, "must be within 64 bits")
+        if deadline is not None and not 1 <= deadline <= MOST:
+            yield invalid(at / "activeDeadlineSeconds", deadline, f"must be between 1 and {MOST}, inclusive")
 
 
 @Rule
@@ -107,7 +123,7 @@ def labels_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
         for key, value in labels.items():
             if not is_qualified_name(key):
                 yield invalid(at, key, A_KEY)
-            if not is_label_value(value):
+            if not is_label_value(value or ""):
                 why = 'must be at most 63 letters, digits, "-", "_" and ".", with a letter or digit at both ends'
                 yield invalid(at.key(key), value, why)
 
@@ -123,7 +139,8 @@ RULES: Final[tuple[Rule[JobTemplateInFull], ...]] = (
     pod_names_are_valid,
     pod_lists_have_unique_keys,
     spread_constraints_are_valid,
-    active_deadlines_are_valid,
+    host_aliases_are_valid,
+    pod_times_are_valid,
     labels_are_valid,
 )
 
@@ -134,7 +151,7 @@ def _pods(template: JobTemplateInFull) -> Iterator[tuple[FieldPath, PodSpec]]:
             yield pod_place(i), pod
 
 
-def _labels(template: JobTemplateInFull) -> Iterator[tuple[FieldPath, Mapping[str, str]]]:
+def _labels(template: JobTemplateInFull) -> Iterator[tuple[FieldPath, Mapping[str, str | None]]]:
     for i, task in enumerate(template.tasks):
         if task.template and task.template.metadata and task.template.metadata.labels:
             yield SPEC / "tasks" / i / "template" / "metadata" / "labels", task.template.metadata.labels

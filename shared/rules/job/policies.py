@@ -93,7 +93,7 @@ def policy_exit_codes_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
         seen = set[int]()
         for k, policy in enumerate(policies):
             code = policy.exit_code
-            if code is None:
+            if code is None or policy.event or policy.events:
                 continue
             if code == 0:
                 yield invalid(at / k / "exitCode", code, "must not be 0")

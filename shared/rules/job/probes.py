@@ -5,11 +5,12 @@ from typing import Final
 
 from shared.api.job_spec import Container, ContainerProbe, IntOrString, JobTemplateInFull
 from shared.rules.fault import Fault, FieldPath, forbidden, invalid, not_supported, required
-from shared.rules.formats import is_port_name
-from shared.rules.job.containers import A_PORT, PORTS, all_containers
+from shared.rules.formats import is_port, is_port_name
+from shared.rules.job.containers import A_PORT, all_containers
 from shared.rules.rule import Rule
 
 SCHEMES: Final = ("HTTP", "HTTPS")
+MOST: Final = 2**31 - 1
 
 
 @Rule
@@ -29,6 +30,15 @@ def probes_have_one_handler(template: JobTemplateInFull) -> Iterator[Fault]:
 
 
 @Rule
+def probes_are_for_what_stays(template: JobTemplateInFull) -> Iterator[Fault]:
+    """An init container has no probes, unless it always restarts and so runs beside the others."""
+    for at, container in all_containers(template):
+        if "initContainers" in at.parts and container.restart_policy != "Always":
+            for key, _ in _probes_of(container):
+                yield forbidden(at / key, "may not be given for an init container without restartPolicy Always")
+
+
+@Rule
 def probe_numbers_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
     """Times and thresholds of a probe are not negative; those of liveness and startup succeed at once."""
     for at, probe in _probes(template):
@@ -40,19 +50,23 @@ def probe_numbers_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
             "failureThreshold": probe.failure_threshold,
         }
         for key, number in numbers.items():
-            if number is not None and number < 0:
-                yield invalid(at / key, number, "must not be negative")
+            if number is not None and not 0 <= number <= MOST:
+                yield invalid(at / key, number, f"must be between 0 and {MOST}, inclusive")
         readiness = str(at).endswith("readinessProbe")
-        if not readiness and (probe.success_threshold or 1) > 1:
+        if not readiness and 1 < (probe.success_threshold or 1) <= MOST:
             yield invalid(at / "successThreshold", probe.success_threshold, "must be 1")
         grace = probe.termination_grace_period_seconds
         if readiness and grace is not None:
             yield forbidden(at / "terminationGracePeriodSeconds", "may not be given for a readiness probe")
-        elif grace is not None and grace < 1:
-            yield invalid(at / "terminationGracePeriodSeconds", grace, "must be at least 1")
+        elif grace is not None and not 1 <= grace < 2**63:
+            yield invalid(at / "terminationGracePeriodSeconds", grace, "must be at least 1 and within 64 bits")
 
 
-RULES: Final[tuple[Rule[JobTemplateInFull], ...]] = (probes_have_one_handler, probe_numbers_are_valid)
+RULES: Final[tuple[Rule[JobTemplateInFull], ...]] = (
+    probes_have_one_handler,
+    probes_are_for_what_stays,
+    probe_numbers_are_valid,
+)
 
 
 def _probes(template: JobTemplateInFull) -> Iterator[tuple[FieldPath, ContainerProbe]]:
@@ -86,7 +100,7 @@ def _faults_of_handler(at: FieldPath, probe: ContainerProbe, key: str) -> Iterat
 def _faults_of_port(at: FieldPath, port: IntOrString | None) -> Iterator[Fault]:
     if port is None:
         yield required(at)
-    elif isinstance(port, int) and port not in PORTS:
+    elif isinstance(port, int) and not is_port(port):
         yield invalid(at, port, A_PORT)
     elif isinstance(port, str) and not is_port_name(port):
         yield invalid(at, port, "must be a number from 1 to 65535 or the name of a port")

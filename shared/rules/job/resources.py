@@ -17,7 +17,7 @@ HUGE_PAGES: Final = "hugepages-"
 @Rule
 def quantities_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
     """What a container asks for is a quantity such as `2`, `"500m"` or `"1Gi"`, and not negative."""
-    for at, _, amounts in _amounts(template):
+    for at, amounts in _amounts(template):
         for name, written in amounts.items():
             amount = quantity(written)
             if isinstance(written, float) and amount is None:
@@ -26,17 +26,16 @@ def quantities_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
                 yield invalid(at.key(name), written, "must be a quantity such as 2, 500m, 1.5 or 1Gi")
             elif amount < 0:
                 yield invalid(at.key(name), written, "must not be negative")
-            elif _is_extended(name) and amount % 1:
+            elif _is_extended(name) and _is_name(name) and amount % 1:
                 yield invalid(at.key(name), written, "must be a whole number")
 
 
 @Rule
 def resource_names_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
     """A resource is `cpu`, `memory`, `ephemeral-storage`, `hugepages-<size>`, or has a name with a domain."""
-    for at, _, amounts in _amounts(template):
+    for at, amounts in _amounts(template):
         for name in amounts:
-            known = name in NATIVE or name.startswith(HUGE_PAGES) or "/" in name
-            if not known or not is_qualified_name(name) or name.startswith("requests."):
+            if not _is_name(name):
                 why = f"must be {', '.join(NATIVE)}, {HUGE_PAGES}<size>, or a name with a domain such as nvidia.com/gpu"
                 yield invalid(at.key(name), name, why)
 
@@ -45,16 +44,20 @@ def resource_names_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
 def requests_fit_limits(template: JobTemplateInFull) -> Iterator[Fault]:
     """A container requests no more than its limit; of what cannot be shared, such as a GPU, just as much."""
     for at, container in all_containers(template):
-        limits, requests = _read(container, "limits"), _read(container, "requests")
-        for name, amount in requests.items():
-            where = (at / "resources" / "requests").key(name)
-            written = container.resources.requests[name] if container.resources and container.resources.requests else ""
-            if name in limits and amount > limits[name]:
-                yield invalid(where, written, "must not be more than the limit")
-            elif not _is_shared(name) and name in limits and amount != limits[name]:
-                yield invalid(where, written, "must be equal to the limit, for it cannot be shared")
-            elif not _is_shared(name) and name not in limits and not _is_given(container, name):
-                yield required((at / "resources" / "limits").key(name), "what cannot be shared must have a limit")
+        limits, requests = _written(container, "limits"), _written(container, "requests")
+        for name, written in requests.items():
+            asked, most = _amount(name, written), _amount(name, limits.get(name))
+            where = at / "resources"
+            if asked is None or not _is_name(name):
+                continue
+            if name not in limits:
+                if not _is_shared(name):
+                    yield required((where / "limits").key(name), "what cannot be shared must have a limit")
+            elif most is not None and asked > most:
+                yield invalid((where / "requests").key(name), written, "must not be more than the limit")
+            elif most is not None and asked != most and not _is_shared(name):
+                why = "must be equal to the limit, for it cannot be shared"
+                yield invalid((where / "requests").key(name), written, why)
 
 
 RULES: Final[tuple[Rule[JobTemplateInFull], ...]] = (
@@ -64,21 +67,30 @@ RULES: Final[tuple[Rule[JobTemplateInFull], ...]] = (
 )
 
 
-def _amounts(template: JobTemplateInFull) -> Iterator[tuple[FieldPath, Container, Mapping[str, Quantity]]]:
+def _amounts(template: JobTemplateInFull) -> Iterator[tuple[FieldPath, Mapping[str, Quantity]]]:
+    """What is written of limits and requests, with their places."""
     for at, container in all_containers(template):
-        if container.resources:
-            yield at / "resources" / "limits", container, container.resources.limits or {}
-            yield at / "resources" / "requests", container, container.resources.requests or {}
+        for key in ("limits", "requests"):
+            yield at / "resources" / key, _written(container, key)
 
 
-def _read(container: Container, key: str) -> dict[str, Decimal]:
-    """Those that are quantities; the others are faults already."""
-    written: Mapping[str, Quantity] = (getattr(container.resources, key) or {}) if container.resources else {}
-    return {name: amount for name, value in written.items() if (amount := quantity(value)) is not None and amount >= 0}
+def _written(container: Container, key: str) -> dict[str, Quantity]:
+    resources = container.resources
+    amounts = (resources.limits if key == "limits" else resources.requests) if resources else None
+    return {name: amount for name, amount in (amounts or {}).items() if amount is not None}
 
 
-def _is_given(container: Container, name: str) -> bool:
-    return bool(container.resources and name in (container.resources.limits or {}))
+def _amount(name: str, written: Quantity | None) -> Decimal | None:
+    """What it comes to, None where that is a fault already."""
+    amount = None if written is None else quantity(written)
+    if amount is None or amount < 0 or (_is_extended(name) and amount % 1):
+        return None
+    return amount
+
+
+def _is_name(name: str) -> bool:
+    known = name in NATIVE or name.startswith(HUGE_PAGES) or "/" in name
+    return known and is_qualified_name(name) and not name.startswith("requests.")
 
 
 def _is_extended(name: str) -> bool:

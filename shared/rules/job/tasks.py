@@ -120,6 +120,8 @@ def min_available_fits(template: JobTemplateInFull) -> Iterator[Fault]:
     """A Job does not need more Pods than its tasks have, and those are within 32 bits in sum."""
     if not template.spec or not all(fits(task.replicas) for task in template.tasks):
         return
+    if any(task_min_available_fits(template)):
+        return  # more replicas there may mend this too
     replicas = sum(task.replicas or 0 for task in template.tasks)
     if replicas > MOST:
         yield invalid(SPEC / "tasks", replicas, f"replicas of all tasks must not be more than {MOST} in sum")

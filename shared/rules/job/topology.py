@@ -9,6 +9,7 @@ from shared.rules.fault import SPEC, Fault, FieldPath, forbidden, invalid, not_s
 from shared.rules.formats import quantity
 from shared.rules.job.containers import containers_of
 from shared.rules.job.tasks import MOST, fits
+from shared.rules.room import A_SUBDOMAIN
 from shared.rules.rule import Rule
 
 POLICIES: Final = ("none", "best-effort", "restricted", "single-numa-node")
@@ -48,12 +49,15 @@ def network_topologies_are_valid(template: JobTemplateInFull) -> Iterator[Fault]
         if topology.mode is not None and topology.mode not in MODES:
             yield not_supported(at / "mode", topology.mode, MODES)
         tier = topology.highest_tier_allowed
-        if tier is not None and tier < 0:
-            yield invalid(at / "highestTierAllowed", tier, "must not be negative")
-        if tier is not None and topology.highest_tier_name:
+        if tier is not None and not 0 <= tier < 2**63:
+            yield invalid(at / "highestTierAllowed", tier, "must not be negative, and must be within 64 bits")
+        name = topology.highest_tier_name
+        if tier is not None and name:
             yield forbidden(at / "highestTierName", "may not be given beside highestTierAllowed")
-        elif len(topology.highest_tier_name or "") > names.LONGEST_SUBDOMAIN:
+        elif name is not None and len(name) > names.LONGEST_SUBDOMAIN:
             yield too_long(at / "highestTierName", names.LONGEST_SUBDOMAIN)
+        elif name is not None and not names.is_subdomain(name):
+            yield invalid(at / "highestTierName", name, f"must be {A_SUBDOMAIN}")
 
 
 @Rule
@@ -96,7 +100,9 @@ def _parts_of_cpus(at: FieldPath, task: Task, policy: str) -> Iterator[Fault]:
         key = "limits" if resources and not resources.requests and resources.limits else "requests"
         given = ((resources.limits if key == "limits" else resources.requests) or {}) if resources else {}
         place = (where / "resources" / key).key("cpu")
-        if "cpu" not in given:
+        written = given.get("cpu")
+        amount = None if written is None else quantity(written)
+        if written is None:
             yield required(place, why)
-        elif (amount := quantity(given["cpu"])) is not None and (amount <= 0 or amount % 1):
-            yield invalid(place, given["cpu"], why)
+        elif amount is not None and amount >= 0 and (amount == 0 or amount % 1):
+            yield invalid(place, written, why)
