@@ -81,9 +81,8 @@ def server_side_apply(  # noqa: PLR0917 - one after the other they are the story
             raise
         result = _apply(shape, old, applied, owners, me, force=True)
     mine = owners[me.identity]
-    mine.fields = _less_nobodys(fieldsets.paths(mine.fields))
+    mine.change(_less_nobodys(fieldsets.paths(mine.fields)), mine.time if result == old else now)
     if result != old:
-        mine.time = now
         _refresh_last_applied(result, applied, manager)
     meta: JSON = result.setdefault("metadata", {})
     _drop_empty(meta)
@@ -132,8 +131,7 @@ def _yield_fields(owners: Owners, me: Manager | None, difference: Difference, *,
         raise ApplyConflict(conflicts)
     for identity, paths in taken.items():
         owner = owners[identity]
-        for path in (*paths, *difference.removed):
-            fieldsets.discard(owner.fields, path)
+        owner.discard((*paths, *difference.removed))
         if not owner.fields:
             del owners[identity]
 
@@ -194,7 +192,7 @@ def track_update(  # noqa: PLR0917 - as above
         fields = _less_nobodys((*difference.added, *difference.modified))
         if fields:
             mine = owners.setdefault(me.identity, Ownership(me, {}, now))
-            mine.fields, mine.time = fieldsets.union(mine.fields, fields), now
+            mine.change(fieldsets.union(mine.fields, fields), now)
         _cap(owners)
     write_owners(meta, owners)
 
@@ -212,7 +210,7 @@ def _cap(owners: Owners) -> None:
         del owners[owner.manager.identity]
         bucket = Manager(UPDATE, ANCIENT, owner.manager.api_version, "")
         into = owners.setdefault(bucket.identity, Ownership(bucket, {}, None))
-        into.fields, into.time = fieldsets.union(into.fields, owner.fields), owner.time
+        into.change(fieldsets.union(into.fields, owner.fields), owner.time)
 
 
 def _drop_empty(meta: JSON) -> None:

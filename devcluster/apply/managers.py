@@ -1,9 +1,10 @@
 """Who owns which fields of an object, as `metadata.managedFields` tells it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from devcluster.apply.fieldsets import FieldSet, copied, in_order
+from devcluster.apply.fieldsets import FieldSet, Path, common, copied, discard, in_order
 from devcluster.resources import JSON
 
 UPDATE, APPLY = "Update", "Apply"
@@ -33,11 +34,24 @@ class Manager:
 
 @dataclass(slots=True)
 class Ownership:
-    """What a manager owns, and when it last changed that."""
+    """What a manager owns, and when it last changed that. Until then, the fields are those of the stored object."""
 
     manager: Manager
     fields: FieldSet
     time: str | None
+    stored: JSON | None = None  # the entry of managedFields, as long as it is true
+
+    def change(self, fields: FieldSet, time: str | None) -> None:
+        """Own these fields from now on."""
+        self.fields, self.time, self.stored = fields, time, None
+
+    def discard(self, paths: Iterable[Path]) -> None:
+        """Own these fields no more."""
+        gone = common(self.fields, paths)
+        if gone:
+            self.change(copied(self.fields), self.time)
+            for path in gone:
+                discard(self.fields, path)
 
 
 Owners = dict[tuple[str, str, str, str], Ownership]
@@ -58,7 +72,7 @@ def read_owners(managed_fields: Any) -> Owners:
         fields = entry.get("fieldsV1") or {}
         if manager.operation not in {UPDATE, APPLY} or not manager.api_version or not _is_field_set(fields):
             return {}
-        owners[manager.identity] = Ownership(manager, copied(fields), entry.get("time"))
+        owners[manager.identity] = Ownership(manager, fields, entry.get("time"), entry)
     return owners
 
 
@@ -77,6 +91,8 @@ def write_owners(meta: JSON, owners: Owners) -> None:
 
 
 def _entry(owner: Ownership) -> JSON:
+    if owner.stored is not None:
+        return owner.stored
     manager = owner.manager
     return {
         "manager": manager.name,

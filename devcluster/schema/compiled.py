@@ -6,7 +6,7 @@ fields have defaults, which checks a value must pass) is worked out here once.
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from devcluster.resources import JSON, Cause
@@ -47,6 +47,8 @@ class Schema:
     all_of: tuple["Schema", ...] = ()
     one_of: tuple["Schema", ...] = ()
     excluded: "Schema | None" = None  # `not`
+    fitting: frozenset[type] = frozenset()  # values of these types have no fault, whatever they are
+    has_unique: bool = False  # there is a list here or below in which nothing may stand twice
 
     def child(self, key: str) -> "Schema | None":
         """Return what the schema says about one property, None if nothing."""
@@ -83,7 +85,7 @@ def _compile(source: JSON, depth: int) -> Schema:
     additional = source.get("additionalProperties")
     items = source.get("items")
     types = _types(source)
-    return Schema(
+    made = Schema(
         types=types,
         format=known_format(source.get("format", ""), types),
         nullable=source.get("nullable", False),
@@ -104,6 +106,18 @@ def _compile(source: JSON, depth: int) -> Schema:
         one_of=tuple(map(below, source.get("oneOf") or ())),
         excluded=below(source["not"]) if source.get("not") else None,
     )
+    parts = (*properties.values(), made.additional, made.items)
+    return replace(
+        made,
+        fitting=_fitting(made),
+        has_unique=made.list_type in {"set", "map"} or any(part.has_unique for part in parts if part is not None),
+    )
+
+
+def _fitting(schema: Schema) -> frozenset[type]:
+    if schema.checks or schema.any_of or schema.all_of or schema.one_of or schema.excluded:
+        return frozenset()
+    return frozenset(kind for name, kind in (("string", str), ("boolean", bool)) if name in schema.types)
 
 
 def _types(source: JSON) -> tuple[str, ...]:

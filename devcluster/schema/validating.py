@@ -69,7 +69,7 @@ def _validate_map(schema: Schema, value: JSON, path: str, faults: list[Cause]) -
     properties, additional = schema.properties, schema.additional
     for key, child in value.items():
         below = properties.get(key) or additional
-        if below is not None:
+        if below is not None and type(child) not in below.fitting:
             _validate(below, child, f"{path}.{key}" if path else key, faults)
     missing = [key for key in schema.required if key not in value]
     faults.extend(causes.required(f"{path}.{key}" if path else key) for key in missing)
@@ -131,6 +131,8 @@ def _validate_combinations(schema: Schema, value: Any, path: str, faults: list[C
 
 
 def _find_doubles(schema: Schema, value: Any, path: str, faults: list[Cause]) -> None:
+    if not schema.has_unique:
+        return
     if type(value) is dict:
         for key, child in value.items():
             if type(child) is not dict and type(child) is not list:
