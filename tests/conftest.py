@@ -6,6 +6,8 @@ makes it come again.
 
 import asyncio
 import os
+import signal
+import signal
 from contextlib import suppress
 
 import pytest
@@ -22,6 +24,11 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 def pytest_sessionstart() -> None:
     """Say that there is no event loop outside of tests: looptime asks for it, and the asking would make one."""
     asyncio.set_event_loop(None)
+
+
+def pytest_configure() -> None:
+    # Asked to end, pytest ends as with Control-C: the servers that tests have started must not outlive it.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -14,12 +14,11 @@ from tests.support.programs import Program
 from tests.support.workspace import Workspace
 
 CLUSTERS = [
-    pytest.param((server, crds), id=name, marks=[*marks, pytest.mark.xdist_group(name)])
+    # One group for each: with several workers, none starts a cluster that another has already.
+    pytest.param((server, crds), id=f"{server}-{crds}", marks=[*marks, pytest.mark.xdist_group(f"{server}-{crds}")])
     for server, marks in (("embedded", []), ("real", [pytest.mark.real]))
     for crds in ("ours", "volcano")
-    for name in [f"{server}-{crds}"]
 ]
-"""Each is a group of its own, so that one process of pytest-xdist starts it and runs all of its tests."""
 
 numbers = count(10)
 """Of namespaces: two digits and more, so that a name's length does not depend on which tests are run."""
