@@ -6,7 +6,8 @@ the webhooks are asked, then it is written, unless somebody was faster. `deletio
 
 import secrets
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -116,9 +117,8 @@ class Objects:
             raise bad_request("resourceVersion should not be set on objects to be created")
         _settle_namespace(resource, meta, namespace)
         self._check_namespace(resource, namespace, str(meta.get("name", "")))
-        generated = not meta.get("name") and bool(meta.get("generateName"))
-        if generated:
-            meta["name"] = _generate_name(str(meta["generateName"]))
+        if not meta.get("name") and meta.get("generateName"):
+            meta["name"] = self._generate_name(resource, namespace, meta["generateName"])
         for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
             meta.pop(name, None)
         meta |= {"uid": str(uuid.uuid4()), "creationTimestamp": rfc3339(self.now())}
@@ -207,7 +207,7 @@ class Objects:
             if not tracked:
                 now = rfc3339(self.now())
                 apply.track_update(before, new, call.manager, now, resource.schema, target.subresource)
-            self._judge(call, resource, new, before)
+            self._judge(call, resource, new, before, target.subresource)
             shown = view(resource, new), view(resource, before)
             await self.admission.review(call, Review("UPDATE", resource, *target.key, target.subresource, *shown))
             if call.dry_run:
@@ -218,6 +218,12 @@ class Objects:
                 return self._put(resource, new, old)
             except Stale:
                 continue
+
+    def _generate_name(self, resource: Resource, namespace: str, prefix: str) -> str:
+        while True:
+            name = prefix[:LONGEST_PREFIX] + "".join(secrets.choice(NAME_LETTERS) for _ in range(5))
+            if self.store.get(resource.storage, namespace, name) is None:
+                return name
 
     def _put(self, resource: Resource, obj: JSON, old: Stored | None) -> Stored:
         try:
@@ -238,7 +244,8 @@ class Objects:
 
     def _shape(self, call: Call, resource: Resource, obj: JSON, old: JSON | None) -> None:
         """Fill in what the server and the schema decide; say which fields are unknown, or refuse them."""
-        strategies.prepare(resource, obj, old)
+        with _readable(resource):
+            strategies.prepare(resource, obj, old)
         if resource.schema is None:
             return
         unknown = schema.prune(resource.schema, obj)
@@ -252,16 +259,18 @@ class Objects:
                 f"strict decoding error: {listed}"
             )
 
-    def _judge(self, call: Call, resource: Resource, obj: JSON, old: JSON | None) -> None:
+    def _judge(self, call: Call, resource: Resource, obj: JSON, old: JSON | None, subresource: str = "") -> None:
         """Refuse an object that breaks rules; what an update leaves as wrong as it was passes."""
         if old is None:
             causes = validation.validate_metadata(obj, namespaced=resource.namespaced)
         else:
             causes = validation.validate_metadata_update(obj, old)
-        causes += strategies.check(resource, obj, old)
+        with _readable(resource):
+            causes += strategies.check(resource, obj, old)
         if resource.schema is not None:
-            faults = schema.validate(resource.schema, obj)
-            causes += [fault for fault in faults if not old or fault not in schema.validate(resource.schema, old)]
+            judge = schema.validate_status if subresource == "status" else schema.validate
+            faults = judge(resource.schema, obj)
+            causes += [fault for fault in faults if not old or fault not in judge(resource.schema, old)]
         if causes:
             raise invalid(resource, obj["metadata"].get("name", ""), causes)
         if resource.custom:
@@ -280,6 +289,17 @@ class Objects:
             why = f"namespace {namespace} is being terminated"
             message = f"unable to create new content in namespace {namespace} because it is being terminated"
             raise forbidden(resource, name, message, [Cause("NamespaceTerminating", why, "metadata.namespace")])
+
+
+@contextmanager
+def _readable(resource: Resource) -> Iterator[None]:
+    """Refuse an object of a built-in kind, for which there is no schema here, when its fields are of other types."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError) as error:
+        raise bad_request(
+            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {error}'
+        ) from None
 
 
 def is_released(obj: JSON) -> bool:
@@ -319,10 +339,6 @@ def _settle_namespace(resource: Resource, meta: JSON, namespace: str) -> None:
         meta.pop("namespace", None)
     elif meta.setdefault("namespace", namespace) != namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-
-
-def _generate_name(prefix: str) -> str:
-    return prefix[:LONGEST_PREFIX] + "".join(secrets.choice(NAME_LETTERS) for _ in range(5))
 
 
 def _check_identity(resource: Resource, key: tuple[str, str], before: JSON, wanted: JSON) -> None:

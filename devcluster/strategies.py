@@ -27,7 +27,8 @@ def check(resource: Resource, new: JSON, old: JSON | None) -> list[Cause]:
 
 
 def _namespace(new: JSON, old: JSON | None) -> None:
-    new["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = new["metadata"]["name"]
+    labels = new["metadata"].get("labels") or {}
+    new["metadata"]["labels"] = labels | {"kubernetes.io/metadata.name": new["metadata"].get("name", "")}
     if old is None:
         new["spec"] = {"finalizers": [NAMESPACE_FINALIZER]}
         new["status"] = {"phase": "Active"}

@@ -1,4 +1,4 @@
-"""Deleting objects: at once or once their finalizers are gone, under preconditions, and with what becomes of dependents."""
+"""Deleting objects: at once or after their finalizers, under preconditions, and what becomes of their dependents."""
 
 from typing import Any
 
@@ -246,8 +246,8 @@ async def test_nothing_new_is_created_in_a_namespace_that_terminates(api: Api):
 
     assert (answer.code, answer.body["reason"]) == (403, "Forbidden")
     assert answer.message == (
-        f'configmaps "late" is forbidden: unable to create new content in namespace {api.namespace} because it is being '
-        "terminated"
+        f'configmaps "late" is forbidden: unable to create new content in namespace {api.namespace} '
+        "because it is being terminated"
     )
     assert answer.body["details"]["causes"][0]["reason"] == "NamespaceTerminating"
     await api.patch(f"{api.widgets}/a", {"metadata": {"finalizers": None}})

@@ -1,4 +1,4 @@
-"""Watching objects: from a version on, with what there is first, with bookmarks, and what happens when it is too late."""
+"""Watching objects: from a version on, with what there is first, with bookmarks, and when it is too late."""
 
 import asyncio
 
