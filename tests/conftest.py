@@ -7,7 +7,6 @@ makes it come again.
 import asyncio
 import os
 import signal
-import signal
 from contextlib import suppress
 
 import pytest
