@@ -14,6 +14,7 @@ from shared.kube.metrics import KubeMetrics
 from shared.ops import health
 from shared.ops.metrics import new_registry
 from shared.ops.stopping import stop_requested
+from webhook.access import AccessLog
 from webhook.admit import Known
 from webhook.certificates import Certificates, Files
 from webhook.connections import Limits, Listener
@@ -46,7 +47,7 @@ async def run(settings: WebhookSettings) -> None:
         )
         stack.push_async_callback(client.close)
         templates = Templates(client, Random())  # noqa: S311 - spreads out retries
-        server = Server(lambda: Known(settings.max_flows, templates.now()), Users(client).of, metrics)
+        server = Server(lambda: Known(settings.max_flows, templates.now()), Users(client).of, metrics, AccessLog())
         listener = Listener(server.protocol, lambda: certificates.context, Limits())
         metrics.count_connections(lambda: listener.connections)
 

@@ -1,11 +1,15 @@
 """Takes an HTTP request in: what its head must be, and its body within the limits of size and time."""
 
 import asyncio
+import math
 from typing import Final
+from urllib.parse import parse_qs
 
 from aiohttp import web
 
+from shared.api.times import parse_duration
 from webhook.admit import KINDS
+from webhook.connections import Connection
 
 PATHS: Final = {f"/validate/{resource}": resource for resource in KINDS}
 
@@ -43,25 +47,42 @@ def resource_of(http: web.BaseRequest) -> str:
     return resource
 
 
-async def read_body(http: web.BaseRequest, until: float) -> bytes:
-    """The whole body. Raises HttpRefusalError where it is too large, or not complete at the time `until`."""
+async def read_body(http: web.BaseRequest, connection: Connection) -> bytes:
+    """The whole body. Raises HttpRefusalError where it is too large, or takes longer than the connection may."""
+    content = http.content
+    if content.is_eof():  # a small one comes together with its head
+        body = content.read_nowait()
+    else:
+        try:
+            async with asyncio.timeout_at(connection.deadline):
+                body = await _read(http)
+        except TimeoutError:
+            raise HttpRefusalError(408, "the request did not come to its end in time") from None
+        except web.RequestPayloadError:
+            raise HttpRefusalError(400, "the body is not encoded as the head says") from None
+    connection.working()
+    return body
+
+
+async def _read(http: web.BaseRequest) -> bytes:
+    if "Expect" in http.headers:
+        await http.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        http.writer.output_size = 0  # aiohttp takes what was written for the beginning of an answer
     chunks: list[bytes] = []
     size = 0
-    try:
-        async with asyncio.timeout_at(until):
-            if "Expect" in http.headers:
-                await http.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-                http.writer.output_size = 0  # aiohttp takes what was written for the beginning of an answer
-            async for chunk in http.content.iter_any():
-                size += len(chunk)
-                if size > MOST_BYTES:
-                    raise _too_large()
-                chunks.append(chunk)
-    except TimeoutError:
-        raise HttpRefusalError(408, "the request did not come to its end in time") from None
-    except web.RequestPayloadError:
-        raise HttpRefusalError(400, "the body is not encoded as the head says") from None
+    async for chunk in http.content.iter_any():
+        size += len(chunk)
+        if size > MOST_BYTES:
+            raise _too_large()
+        chunks.append(chunk)
     return b"".join(chunks)
+
+
+def patience_of(http: web.BaseRequest) -> float:
+    """Seconds that the API server waits for the answer, as it says in the query."""
+    given = parse_qs(http.raw_path.partition("?")[2]).get("timeout", [""])[0]
+    told = parse_duration(given)
+    return told.total_seconds() if told else math.inf
 
 
 def _too_large() -> HttpRefusalError:

@@ -20,6 +20,7 @@ class Metrics:
             ("resource", "operation", "allowed"),
             registry=registry,
         )
+        self._of_kind: dict[tuple[str, str, bool], tuple[Counter, Histogram]] = {}
         self._denials = Counter(
             "jobflow_admission_denials",
             "Requests that a rule refused; one that breaks several rules counts once for each.",
@@ -55,8 +56,15 @@ class Metrics:
 
     def judged(self, resource: str, operation: str, verdict: Verdict, seconds: float) -> None:
         """A request was answered with a review."""
-        self._requests.labels(resource, operation, "true" if verdict.allowed else "false").inc()
-        self._duration.labels(resource, operation).observe(seconds)
+        kind = (resource, operation, verdict.allowed)
+        if kind not in self._of_kind:  # looking a series up takes as long as counting
+            self._of_kind[kind] = (
+                self._requests.labels(resource, operation, "true" if verdict.allowed else "false"),
+                self._duration.labels(resource, operation),
+            )
+        requests, duration = self._of_kind[kind]
+        requests.inc()
+        duration.observe(seconds)
         for rule in verdict.rules:
             self._denials.labels(rule).inc()
 

@@ -167,6 +167,29 @@ def _status(verdict: Verdict, kind: str, name: str) -> Json:
 
 def parse(body: bytes) -> Any:
     """JSON as the API server reads it, or MalformedReviewError."""
+    tree = _parse_compact(body)
+    if tree is None:
+        tree = _parse_strictly(body)
+    if body.count(b"{") + body.count(b"[") > DEEPEST and _is_deeper(tree, DEEPEST):
+        raise MalformedReviewError(_TOO_DEEP)
+    return tree
+
+
+def _parse_compact(body: bytes) -> Any:
+    """A quick way for most of what API servers send; None where it does not lead to a certain end.
+
+    What is written out again exactly as it was read has no key twice in an object, no half of a surrogate pair, and
+    nothing else that two readers could understand differently.
+    """
+    try:
+        tree = msgspec.json.decode(body)
+        return tree if msgspec.json.encode(tree) == body.rstrip(b"\n") else None
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+
+
+def _parse_strictly(body: bytes) -> Any:
+    """Every string and every object looked at, which takes two to three times as long."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
@@ -177,8 +200,6 @@ def parse(body: bytes) -> Any:
         raise MalformedReviewError(_TOO_DEEP) from None
     except ValueError as wrong:  # with the integers of thousands of digits that Python refuses to convert
         raise MalformedReviewError(f"the body must be JSON: {wrong}") from None
-    if body.count(b"{") + body.count(b"[") > DEEPEST and _is_deeper(tree, DEEPEST):
-        raise MalformedReviewError(_TOO_DEEP)
     if _SURROGATE.search(text) and _has_lone_surrogate(tree):
         raise MalformedReviewError("the body must not have half a surrogate pair in a string")
     return tree

@@ -10,21 +10,20 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Final, ParamSpec, TypeVar, cast
-from urllib.parse import parse_qs
+from time import monotonic
+from typing import Any, Final, cast
 
 import msgspec
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 
-from shared.api.times import parse_duration
 from shared.kube.errors import ApiError
+from webhook.access import AccessLog
 from webhook.admit import AskUsers, Judged, Known, judge
 from webhook.connections import Connection
-from webhook.intake import HttpRefusalError, read_body, resource_of
+from webhook.intake import HttpRefusalError, patience_of, read_body, resource_of
 from webhook.metrics import Metrics
 from webhook.review import MalformedReviewError
 from webhook.turns import NoTurnError, Turns
@@ -45,19 +44,15 @@ times, and Python's own 5 ms each are too long."""
 LookUp = Callable[[str, str], Awaitable[Sequence[str]]]
 """Namespace and name of a JobTemplate, to names of JobFlows that still need it. Raises ApiError."""
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
 
 @dataclass(frozen=True, slots=True)
 class WorkLimits:
     """How many requests may be in work at once, 64 in all, and for how long."""
 
-    judged: int = 32
-    looked_up: int = 32
-    """Deletions that wait for the API server: they are slow, and must leave room for the others."""
+    looked_up: int = 56
+    """Deletions that wait for the API server. Small reviews need no place, for they never wait for anything."""
     large: int = 8
-    """Large bodies that are in memory."""
+    """Large bodies, which are in memory meanwhile."""
     wait: float = 3
     """Seconds to wait for a turn."""
     answer: float = 4
@@ -68,13 +63,18 @@ class Server:
     """Answers admission reviews over HTTP."""
 
     def __init__(
-        self, known: Callable[[], Known], look_up: LookUp, metrics: Metrics, limits: WorkLimits | None = None
+        self,
+        known: Callable[[], Known],
+        look_up: LookUp,
+        metrics: Metrics,
+        access: AccessLog,
+        limits: WorkLimits | None = None,
     ) -> None:
         self._known = known
         self._look_up = look_up
         self._metrics = metrics
+        self._access = access
         self._limits = limits = limits or WorkLimits()
-        self._judged = Turns(limits.judged, limits.wait)
         self._looked_up = Turns(limits.looked_up, limits.wait)
         self._large = Turns(limits.large, limits.wait)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="large-reviews")
@@ -84,7 +84,7 @@ class Server:
         self._http = web.Server(
             self.answer,
             handler_cancellation=True,
-            logger=_ParserLog.logger(metrics),
+            logger=_parser_log(metrics, access),
             access_log=None,
             keepalive_timeout=3600,  # `connections.py` has the real one
             max_line_size=8 * 1024,
@@ -102,29 +102,45 @@ class Server:
         """Let go of everything, once no connection is open any more."""
         await self._http.shutdown(0)
         self._thread.shutdown(wait=False, cancel_futures=True)
+        self._access.flush()
 
     async def answer(self, http: web.BaseRequest) -> web.Response:
         """The answer to one HTTP request, and one line in the log about it."""
-        clock = asyncio.get_running_loop().time
-        began, status = clock(), CLIENT_GONE
+        began, status = monotonic(), CLIENT_GONE
         about: dict[str, Any] = {}
         connection = _connection(http)
         try:
-            response = await self._answer(http, connection, about)
+            response = await self._answer(http, connection, began, about)
             status = response.status
         finally:
             connection.answered(proven=status == 200)
-            seconds = clock() - began
             if status != 200:
                 self._metrics.http_error(status)
-            log.info("request", extra={"path": http.raw_path, "status": status, "seconds": seconds, **about})
+            self._access.request(status, monotonic() - began, about)
         if self.draining:
             response.force_close()
         return response
 
-    async def _answer(self, http: web.BaseRequest, connection: Connection, about: dict[str, Any]) -> web.Response:
+    async def _answer(
+        self, http: web.BaseRequest, connection: Connection, began: float, about: dict[str, Any]
+    ) -> web.Response:
         try:
-            return await self._review(http, connection, about)
+            resource = resource_of(http)
+            length = http.content_length
+            if length is not None and length < LARGE:
+                judged, said = await self._judge(await read_body(http, connection), resource)
+            else:
+                async with self._large:
+                    judged, said = await self._judge(await read_body(http, connection), resource)
+            verdict = judged.verdict
+            if isinstance(verdict, AskUsers):
+                verdict = await self._ask(verdict, http, began)
+                said = judged.answer(verdict)
+            about.update(_about(judged, verdict))
+            self._metrics.judged(resource, judged.operation, verdict, monotonic() - began)
+            return _response(200, said)
+        except MalformedReviewError as malformed:
+            wrong = HttpRefusalError(400, str(malformed))
         except HttpRefusalError as refusal:
             wrong = refusal
         except NoTurnError:
@@ -132,57 +148,29 @@ class Server:
         except Exception:
             log.exception("request failed")
             wrong = HttpRefusalError(503, "the webhook failed, and its log says why; try again", Retry_After="1")
-        about["reason"] = str(wrong)
+        about.update(method=http.method, path=http.raw_path, reason=str(wrong))
         return _refused(wrong)
 
-    async def _review(self, http: web.BaseRequest, connection: Connection, about: dict[str, Any]) -> web.Response:
-        clock = asyncio.get_running_loop().time
-        began = clock()
-        resource = resource_of(http)
-        might_be_large = http.content_length is None or http.content_length >= LARGE
-        async with self._large if might_be_large else nullcontext():
-            body = await read_body(http, connection.deadline)
-            connection.working()
-            try:
-                judged = await self._judge(body, resource)
-            except MalformedReviewError as wrong:
-                raise HttpRefusalError(400, str(wrong)) from None
-            is_large = len(body) >= LARGE
-            del body
-        verdict = judged.verdict
-        if isinstance(verdict, AskUsers):
-            verdict = await self._ask(verdict, began + self._patience(http))
-        answer = await self._run(is_large, judged.answer, verdict)
-        about.update(_about(judged, verdict))
-        self._metrics.judged(resource, judged.operation, verdict, clock() - began)
-        return _response(200, answer)
-
-    async def _judge(self, body: bytes, resource: str) -> Judged:
-        async with self._judged:
-            judged = await self._run(len(body) >= LARGE, judge, body, resource, self._known())
+    async def _judge(self, body: bytes, resource: str) -> tuple[Judged, bytes]:
+        """Judge a body here, or a large one in the thread; with the answer, where it does not depend on a question."""
+        if len(body) < LARGE:
+            judged, said = _judge_and_write(body, resource, self._known())
+        else:
+            loop = asyncio.get_running_loop()
+            judged, said = await loop.run_in_executor(self._thread, _judge_and_write, body, resource, self._known())
         if judged.error:
             log.error("review not judged", exc_info=judged.error, extra={"uid": judged.uid})
-        return judged
+        return judged, said
 
-    async def _ask(self, question: AskUsers, until: float) -> Verdict:
+    async def _ask(self, question: AskUsers, http: web.BaseRequest, began: float) -> Verdict:
         """Decide on what the API server says, or refuse in time where it says nothing."""
+        patience = min(self._limits.answer, 0.8 * patience_of(http))
         try:
-            async with asyncio.timeout_at(until), self._looked_up:
+            async with asyncio.timeout(began + patience - monotonic()), self._looked_up:
                 return question.decide(await self._look_up(question.namespace, question.name))
         except (ApiError, TimeoutError, NoTurnError) as trouble:
             log.warning("users of a JobTemplate not found out", extra={"error": trouble or type(trouble).__name__})
             return question.give_up()
-
-    async def _run(self, off_the_loop: bool, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        if off_the_loop:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(*args, **kwargs))
-        return work(*args, **kwargs)
-
-    def _patience(self, http: web.BaseRequest) -> float:
-        """The API server says in the query how long it will wait. An answer has to be there well before that."""
-        given = parse_qs(http.raw_path.partition("?")[2]).get("timeout", [""])[0]
-        told = parse_duration(given)
-        return min(self._limits.answer, 0.8 * told.total_seconds()) if told else self._limits.answer
 
 
 def _connection(http: web.BaseRequest) -> Connection:
@@ -190,6 +178,11 @@ def _connection(http: web.BaseRequest) -> Connection:
     if transport is None:
         raise ConnectionResetError("the client has gone")
     return cast("Connection", transport.get_protocol())
+
+
+def _judge_and_write(body: bytes, resource: str, known: Known) -> tuple[Judged, bytes]:
+    judged = judge(body, resource, known)
+    return judged, b"" if isinstance(judged.verdict, AskUsers) else judged.answer(judged.verdict)
 
 
 def _about(judged: Judged, verdict: Verdict) -> dict[str, Any]:
@@ -222,25 +215,21 @@ def _refused(refusal: HttpRefusalError) -> web.Response:
     return response
 
 
-class _ParserLog(logging.Handler):
-    """aiohttp logs what it cannot read as errors with traces, and quotes it. Here that is a request like any other."""
+def _parser_log(metrics: Metrics, access: AccessLog) -> logging.Logger:
+    """aiohttp logs what it cannot read as errors with traces, and quotes it. Here that is a request like any other.
 
-    def __init__(self, metrics: Metrics) -> None:
-        super().__init__()
-        self._metrics = metrics
+    The logger is nobody else's and needs no set-up.
+    """
 
-    @classmethod
-    def logger(cls, metrics: Metrics) -> logging.Logger:
-        """A logger for aiohttp that nobody else logs with."""
-        logger = logging.Logger("webhook.http", logging.DEBUG)
-        logger.addHandler(cls(metrics))
-        return logger
+    class Parser(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            wrong = record.exc_info[1] if record.exc_info else None
+            if isinstance(wrong, HttpProcessingError):
+                metrics.http_error(400)
+                access.request(400, 0, {"reason": type(wrong).__name__})
+            else:
+                log.error("connection failed", exc_info=wrong, extra={"said": record.getMessage()})
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Tell it in our own words."""
-        wrong = record.exc_info[1] if record.exc_info else None
-        if isinstance(wrong, HttpProcessingError):
-            self._metrics.http_error(400)
-            log.info("request", extra={"status": 400, "reason": type(wrong).__name__})
-        else:
-            log.error("connection failed", exc_info=wrong, extra={"said": record.getMessage()})
+    logger = logging.Logger("webhook.http", logging.DEBUG)
+    logger.addHandler(Parser())
+    return logger

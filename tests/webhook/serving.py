@@ -8,8 +8,8 @@ import asyncio
 import io
 import json
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -19,6 +19,7 @@ import trustme
 from prometheus_client import CollectorRegistry
 
 from tests.webhook.reviews import sent
+from webhook.access import AccessLog
 from webhook.admit import Known
 from webhook.certificates import server_context
 from webhook.connections import Limits, Listener
@@ -54,6 +55,7 @@ class Webhook:
     server: Server
     listener: Listener
     registry: CollectorRegistry
+    lines: list[bytes]
     http: aiohttp.ClientSession
     tls: ssl.SSLContext = field(default_factory=trusting)
 
@@ -85,6 +87,11 @@ class Webhook:
             return b""
         finally:
             writer.transport.abort()
+
+    def logged(self) -> list[dict[str, Any]]:
+        """The access lines so far."""
+        self.server._access.flush()
+        return [json.loads(line) for line in b"".join(self.lines).splitlines()]
 
     def counted(self, name: str, **labels: str) -> float:
         """The value of a metric, 0 where it was never counted."""
@@ -118,21 +125,12 @@ async def serving(
     tls: Callable[[], ssl.SSLContext | None] = tls_of_server,
 ) -> AsyncIterator[Webhook]:
     registry = CollectorRegistry()
-    server = Server(lambda: known or Known(), look_up, Metrics(registry), work)
+    lines: list[bytes] = []
+    server = Server(lambda: known or Known(), look_up, Metrics(registry), AccessLog(lines.append), work)
     listener = Listener(server.protocol, tls, limits or Limits())
     _, port = listener.listen("127.0.0.1", 0)
     client = trusting()
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=client, limit=0)) as http:
-        yield Webhook(port, server, listener, registry, http, client)
+        yield Webhook(port, server, listener, registry, lines, http, client)
     await listener.close()
     await server.close()
-
-
-@contextmanager
-def logged(caplog: Any) -> Iterator[list[dict[str, Any]]]:
-    """The lines that are logged inside, as their fields."""
-    lines: list[dict[str, Any]] = []
-    before = len(caplog.records)
-    with caplog.at_level("INFO"):
-        yield lines
-    lines += [vars(record) for record in caplog.records[before:]]
