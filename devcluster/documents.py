@@ -1,6 +1,8 @@
 """Paths that are no resource: health, version, discovery, OpenAPI."""
 
+import asyncio
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 from aiohttp import web
@@ -17,14 +19,18 @@ PROTOBUF_OPENAPI = "application/com.github.proto-openapi"
 
 
 class Documents:
-    """Makes documents from the registry, and keeps those that are dear until it changes."""
+    """Makes documents from the registry, and keeps them until it changes.
+
+    Those of OpenAPI are made in a thread: the schemas of the built-in kinds take seconds the first time, and watches
+    are not to stand still meanwhile.
+    """
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._kept: dict[str, bytes] = {}
+        self._kept: dict[str, asyncio.Future[bytes]] = {}
         self._kept_at = -1
 
-    def answer(self, route: Route, accept: str) -> web.Response:
+    async def answer(self, route: Route, accept: str) -> web.Response:
         """Return the document of a path. Raises StatusError."""
         path = route.path.rstrip("/") or "/"
         if route.verb != "get":
@@ -35,39 +41,39 @@ class Documents:
             return answer(self._aggregated(path), media=discovery.AGGREGATED)
         if path == "/openapi/v2" and accept.startswith(PROTOBUF_OPENAPI) and "json" not in accept:
             raise not_acceptable("only the following media types are accepted: application/json")
+        make = self._maker(path)
+        if make is None:
+            raise no_such_path()
+        if not path.startswith("/openapi/"):
+            return answer(msgspec.json.encode(make()))
         if self._kept_at != self._registry.changes:
             self._kept, self._kept_at = {}, self._registry.changes
         if path not in self._kept:
-            document = self._document(path)
-            if document is None:
-                raise no_such_path()
-            self._kept[path] = msgspec.json.encode(document)
-        return answer(self._kept[path])
+            self._kept[path] = asyncio.ensure_future(asyncio.to_thread(lambda: msgspec.json.encode(make())))
+        return answer(await asyncio.shield(self._kept[path]))
 
     def _aggregated(self, path: str) -> bytes:
         groups = {"": ["v1"]} if path == "/api" else self._registry.groups()
         return msgspec.json.encode(discovery.aggregated(groups, self._registry))
 
-    def _document(self, path: str) -> JSON | None:
-        registry = self._registry
+    def _maker(self, path: str) -> Callable[[], JSON] | None:
+        """Return what makes the document of a path, from how things are now."""
+        groups, versions = self._registry.groups(), self._versions()
         fixed: dict[str, Callable[[], JSON]] = {
             "/": lambda: {"paths": sorted([*fixed, *HEALTH])},
             "/version": lambda: discovery.VERSION,
             "/api": discovery.core_versions,
-            "/apis": lambda: discovery.group_list(registry),
-            "/openapi/v2": lambda: openapi.openapi_v2(registry.all()),
-            "/openapi/v3": lambda: openapi.openapi_v3_index(self._versions()),
+            "/apis": partial(discovery.group_list, self._registry),
+            "/openapi/v2": partial(openapi.openapi_v2, self._registry.all()),
+            "/openapi/v3": partial(openapi.openapi_v3_index, versions),
         }
         if path in fixed:
-            return fixed[path]()
+            return fixed[path]
         name = path.removeprefix("/openapi/v3").removeprefix("/apis/").removeprefix("/api/")
-        if path.startswith("/openapi/v3/"):
-            resources = self._versions().get(name)
-            return openapi.openapi_v3(name, resources) if resources else None
-        if name in registry.groups():
-            return discovery.group(name, registry.groups()[name])
-        resources = self._versions().get(name)
-        return discovery.resource_list(name, resources) if resources else None
+        if name in versions:
+            make = openapi.openapi_v3 if path.startswith("/openapi/v3/") else discovery.resource_list
+            return partial(make, name, versions[name])
+        return partial(discovery.group, name, groups[name]) if name in groups else None
 
     def _versions(self) -> dict[str, list[Resource]]:
         found: dict[str, list[Resource]] = {}

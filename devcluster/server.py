@@ -156,7 +156,7 @@ class ApiServer:
         route = read_route(request.method, request.path, request.query)
         self._authorize(user, route)
         if not route.plural:
-            return self._documents.answer(route, request.headers.get("Accept", ""))
+            return await self._documents.answer(route, request.headers.get("Accept", ""))
         actions = self.faults.hit(route)
         for action in actions:
             await action.before()
