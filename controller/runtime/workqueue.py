@@ -66,7 +66,9 @@ class WorkQueue(Generic[K]):
         self._due: dict[K, tuple[float, Priority]] = {}
         self._schedule: list[tuple[float, int, K]] = []
         self._order = count()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._rings_at = 0.0
+        """Kept here, for uvloop's handles do not tell it where it is no moment away."""
 
     def __len__(self) -> int:
         """Keys that could be given out now."""
@@ -198,15 +200,16 @@ class WorkQueue(Generic[K]):
 
     def _set_timer(self) -> None:
         """See to it that a timer rings at the first moment of the schedule. One that rings too early does no harm."""
-        if not self._schedule or (self._timer and self._timer.when() <= self._schedule[0][0]):
+        if not self._schedule or (self._timer and self._rings_at <= self._schedule[0][0]):
             return
         if self._timer:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_at(self._schedule[0][0], self._add_what_is_due)
+        self._rings_at = self._schedule[0][0]
+        self._timer = asyncio.get_running_loop().call_at(self._rings_at, self._add_what_is_due)
 
     def _add_what_is_due(self) -> None:
         # The loop's clock may be a hair behind the moment that the timer was set for: what it was set for is due.
-        now = max(asyncio.get_running_loop().time(), self._timer.when() if self._timer else 0.0)
+        now = max(asyncio.get_running_loop().time(), self._rings_at)
         self._timer = None
         while self._schedule and self._schedule[0][0] <= now:
             at, _, key = heapq.heappop(self._schedule)
