@@ -54,6 +54,7 @@ EVENT_COLUMNS = (
     Column("Reason", "string", ".reason"),
     Column("Object", "string", cell=_event_object),
     Column("Message", "string", cell=_event_message),
+    Column("Name", "string", ".metadata.name", "Name must be unique within a namespace.", priority=1),
 )
 
 CORE = (

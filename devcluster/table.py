@@ -18,6 +18,7 @@ NAME = Column(
     name="Name",
     type="string",
     format="name",
+    json_path=".metadata.name",
     description="Name must be unique within a namespace. Is required when creating resources.",
 )
 AGE = Column(
@@ -34,17 +35,20 @@ def table(
     """Return the objects as a Table, with as much of each object in its row as `include` says.
 
     `include` is Metadata, Object or None. Where a resource declares no columns, there is an Age, as for a
-    CustomResourceDefinition without additionalPrinterColumns. Ages count until `now`.
+    CustomResourceDefinition without additionalPrinterColumns. The first column is the name, unless the resource has a
+    column Name of its own. Ages count until `now`.
     """
     shown = tuple(columns) or (AGE,)
+    if all(column.name != NAME.name for column in shown):
+        shown = (NAME, *shown)
     return {
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",
         "metadata": list_meta,
-        "columnDefinitions": [_definition(column) for column in (NAME, *shown)],
+        "columnDefinitions": [_definition(column) for column in shown],
         "rows": [
             {
-                "cells": [obj["metadata"].get("name", ""), *(_cell(column, obj, now) for column in shown)],
+                "cells": [_cell(column, obj, now) for column in shown],
                 "object": _included(obj, include),
             }
             for obj in objects
@@ -73,7 +77,8 @@ def _included(obj: JSON, include: str) -> JSON | None:
 
 def _cell(column: Column, obj: JSON, now: datetime) -> Any:
     if column.cell is not None:
-        return column.cell(obj)
+        value = column.cell(obj)
+        return age(str(value or ""), now) if column.type == "date" else value
     found = jsonpath.find(jsonpath.parsed(column.json_path), obj)
     if not found:
         return None

@@ -64,6 +64,17 @@ def test_a_cell_is_what_its_column_says_and_null_where_nothing_fits(kind, path, 
     assert cells(Column("X", kind, path)) == [shown]
 
 
+def test_a_date_that_a_column_works_out_is_an_age_too():
+    assert cells(Column("Seen", "date", cell=lambda obj: obj["metadata"]["creationTimestamp"])) == ["5m"]
+    assert cells(Column("Seen", "date", cell=lambda obj: None)) == ["<unknown>"]
+
+
+def test_the_name_comes_first_unless_it_has_a_column_of_its_own():
+    own = table([Column("Name", "string", ".metadata.name", priority=1)], [JOBFLOW], list_meta={}, now=NOW)
+
+    assert [(column["name"], column["priority"]) for column in own["columnDefinitions"]] == [("Name", 1)]
+
+
 def test_a_column_may_work_its_cell_out():
     assert cells(Column("Keys", "integer", cell=lambda obj: len(obj["status"]))) == [5]
 

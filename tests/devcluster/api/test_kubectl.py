@@ -162,7 +162,9 @@ async def test_describe_shows_fields_and_events(kubectl: Kubectl):
     assert "Size:  7" in described
     assert described.strip().splitlines()[-1].split()[:2] == ["Normal", "Made"]
     assert "It was made." in told
-    assert "widget/a" in await kubectl("get", "events")
+    head, row = lines(await kubectl("get", "events"))
+    assert head == ["LAST", "SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"]
+    assert row[1:4] == ["Normal", "Made", "widget/a"]
 
 
 async def test_explain_teaches(kubectl: Kubectl):
