@@ -92,9 +92,7 @@ def is_port(number: int | None) -> bool:
 
 
 def is_ip(text: str) -> bool:
-    """An address of IPv4, leading zeros allowed as in Kubernetes, or of IPv6 without a zone."""
-    if "." in text and ":" not in text:
-        text = ".".join(part.lstrip("0") or "0" if part else part for part in text.split("."))
+    """An address of IPv4, without leading zeros, or of IPv6 without a zone."""
     try:
         ipaddress.ip_address(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for JobFlows: their graphs, and valid ones as JSON."""
+"""Hypothesis strategies: graphs, valid JobFlows and valid specs of Jobs as JSON."""
 
 from typing import Any
 
@@ -79,3 +79,31 @@ probes = st.fixed_dictionaries(
         ),
     },
 )
+
+
+@st.composite
+def job_specs(draw: st.DrawFn) -> dict[str, Any]:
+    """A valid spec: tasks in a chain or not, with what they need or all of it."""
+    names = draw(st.lists(dns_labels, unique=True, min_size=1, max_size=4))
+    tasks = []
+    for i, name in enumerate(names):
+        replicas = draw(st.integers(1, 5))
+        container = {"name": draw(dns_labels), "image": "busybox"}
+        if draw(st.booleans()):
+            container["resources"] = {
+                "requests": {"cpu": draw(st.sampled_from([1, "1", "500m"]))},
+                "limits": {"cpu": "1"},
+            }
+        task = {"name": name, "replicas": replicas, "template": {"spec": {"containers": [container]}}}
+        if draw(st.booleans()):
+            task["minAvailable"] = draw(st.integers(0, replicas))
+        if i and draw(st.booleans()):
+            task["dependsOn"] = {"name": draw(st.lists(st.sampled_from(names[:i]), unique=True))}
+        tasks.append(task)
+    events = draw(st.lists(st.sampled_from(["PodFailed", "PodEvicted", "Unknown", "TaskFailed"]), unique=True))
+    return {
+        "tasks": draw(st.permutations(tasks)),
+        "minAvailable": draw(st.integers(0, sum(task["replicas"] for task in tasks))),
+        "policies": [{"event": event, "action": "AbortJob"} for event in events],
+        "plugins": {key: [] for key in draw(st.lists(st.sampled_from(["svc", "ssh", "env", "ray"])))},
+    }
