@@ -7,7 +7,6 @@ has a body, or more of an object than its name.
 
 import asyncio
 import json
-import logging
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -20,7 +19,6 @@ LONGEST_VALUE: Final = 256
 """Characters of what a client has written."""
 
 LOGGER: Final = "webhook.access"
-"""Named as its lines are, so that its level can be set as any logger's."""
 
 BATCH: Final = 0.05
 """Seconds that a line may wait for others."""
@@ -37,12 +35,12 @@ def to_standard_error(lines: bytes) -> None:
 class AccessLog:
     """Collects lines and writes them a moment later, all at once."""
 
-    def __init__(self, write: Write = to_standard_error) -> None:
+    def __init__(self, write: Write = to_standard_error, *, enabled: bool = True) -> None:
         self._write = write
+        self._enabled = enabled
         self._lines: list[bytes] = []
         self._second = 0
         self._written = ""
-        self._enabled = logging.getLogger(LOGGER).isEnabledFor(logging.INFO)
 
     def request(self, status: int, seconds: float, about: Mapping[str, Any]) -> None:
         """A request was answered with this HTTP status."""

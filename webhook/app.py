@@ -47,7 +47,12 @@ async def run(settings: WebhookSettings) -> None:
         )
         stack.push_async_callback(client.close)
         templates = Templates(client, Random())  # noqa: S311 - spreads out retries
-        server = Server(lambda: Known(settings.max_flows, templates.now()), Users(client).of, metrics, AccessLog())
+        server = Server(
+            lambda: Known(settings.max_flows, templates.now()),
+            Users(client).of,
+            metrics,
+            AccessLog(enabled=settings.verbosity > 0),
+        )
         listener = Listener(server.protocol, lambda: certificates.context, Limits())
         metrics.count_connections(lambda: listener.connections)
 

@@ -23,6 +23,9 @@ API_VERSION: Final = "admission.k8s.io/v1"
 KIND: Final = "AdmissionReview"
 DEEPEST: Final = 200
 """How deep a review may be nested."""
+MOST_VALUES: Final = 600_000
+"""How many values a review may have: an object of the 1.3 MB that may be stored has a third of that, and 7 MiB of
+empty lists would be 300 MB of memory."""
 LONGEST_UID: Final = 256
 LONGEST_MESSAGE: Final = 200
 
@@ -167,10 +170,13 @@ def _status(verdict: Verdict, kind: str, name: str) -> Json:
 
 def parse(body: bytes) -> Any:
     """JSON as the API server reads it, or MalformedReviewError."""
+    opened = body.count(b"{") + body.count(b"[")
+    if opened + body.count(b",") > MOST_VALUES:  # those in strings as well, which makes it a quick look
+        raise MalformedReviewError(f"the body must not have more than {MOST_VALUES} values")
     tree = _parse_compact(body)
     if tree is None:
         tree = _parse_strictly(body)
-    if body.count(b"{") + body.count(b"[") > DEEPEST and _is_deeper(tree, DEEPEST):
+    if opened > DEEPEST and _is_deeper(tree, DEEPEST):
         raise MalformedReviewError(_TOO_DEEP)
     return tree
 

@@ -49,10 +49,10 @@ LookUp = Callable[[str, str], Awaitable[Sequence[str]]]
 class WorkLimits:
     """How many requests may be in work at once, 64 in all, and for how long."""
 
-    looked_up: int = 56
+    looked_up: int = 60
     """Deletions that wait for the API server. Small reviews need no place, for they never wait for anything."""
-    large: int = 8
-    """Large bodies, which are in memory meanwhile."""
+    large: int = 4
+    """Large bodies, which are in memory meanwhile. One is judged at a time."""
     wait: float = 3
     """Seconds to wait for a turn."""
     answer: float = 4

@@ -64,6 +64,7 @@ def test_a_review_is_read() -> None:
         pytest.param(b"[" * 100_000, id="100,000 levels, never closed"),
         pytest.param(b'{"a":' * 100_000 + b"1" + b"}" * 100_000, id="100,000 levels"),
         pytest.param(b'{"x":' + b"[" * 200 + b"]" * 200 + b"}", id="201 levels"),
+        pytest.param(b'{"x":[' + b"[]," * 2_000_000 + b"1]}", id="2,000,000 empty lists"),
     ],
 )
 def test_what_is_no_review_is_refused_and_cannot_be_answered_with_one(body: bytes) -> None:

@@ -118,6 +118,44 @@ async def test_a_large_review_is_judged_like_a_small_one() -> None:
         assert (await webhook.post(large))[1]["status"]["code"] == 422
 
 
+def bombs() -> dict[str, tuple[dict[str, Any], str]]:
+    """JobFlows that a careless judge takes for ever with, and the only rule that each of them breaks."""
+    chain = ["x0", *(f"x{i}: x{i - 1}" for i in range(1, 100_000))]
+    ladder = ["a0", "b0", *(f"{side}{i}: a{i - 1} b{i - 1}" for i in range(1, 50) for side in "ab")]
+    names = [f"x{i}" for i in range(440)]
+    complete = [f"{name}: {' '.join(names[:i])}" for i, name in enumerate(names)]
+    return {
+        "a chain of 100,000": (creation(*chain), "not-too-many"),
+        "2 to the 50 paths": (creation(*ladder), ""),
+        "96,580 dependencies": (creation(*complete), ""),
+        "a loop of two at the end of a chain": (creation(*chain[:999], "x0: x998"), "names-are-unique"),
+        "1,000 entries in one loop": (creation("x0: x998", *chain[1:999]), "no-cycle"),
+        "1,000 times the same name": (creation(*["same"] * 1000), "names-are-unique"),
+        "1,000 unknown names": (creation(*(f"x{i}: nobody{i}" for i in range(1000))), "targets-exist"),
+        "a name of a megabyte": (creation("x" * 1_000_000), "names-are-valid"),
+        "each after itself": (creation(*(f"x{i}: x{i}" for i in range(1000))), "not-after-itself"),
+    }
+
+
+@pytest.mark.parametrize("what", list(bombs()))
+async def test_no_graph_takes_long_and_none_holds_up_a_small_review(what: str) -> None:
+    review, rule = bombs()[what]
+    async with serving() as webhook:
+        clock = asyncio.get_running_loop().time
+        bomb = asyncio.create_task(webhook.post(review))
+        waits = []
+        while not bomb.done():
+            began = clock()
+            assert (await webhook.post(creation("get")))[1]["allowed"]
+            waits.append(clock() - began)
+        status, response = await bomb
+        slowest = max(webhook.logged(), key=lambda line: line["seconds"])
+    assert (status, response["allowed"]) == (200, not rule)
+    assert slowest.get("rules", "") == rule
+    assert slowest["seconds"] < 4, "on a busy machine; the figure is in tests/bench"
+    assert max(waits) < 2
+
+
 async def test_who_waits_too_long_for_a_turn_is_sent_away_for_a_second() -> None:
     async def look_up(namespace: str, template: str) -> Sequence[str]:
         return []
