@@ -1,5 +1,6 @@
 """Settings come from flags and environment, and what is wrong with them is one line."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -149,7 +150,7 @@ def test_help_tells_each_flag_its_meaning_default_and_variable(capsys: pytest.Ca
     assert "--address HOST:PORT Where to listen. Default: :11251. [JOBFLOW_ADDRESS]" in text
     assert "--period DURATION How often. Default: 10m0s. [JOBFLOW_PERIOD]" in text
     assert "--loud [true|false] Shout. Default: false. [JOBFLOW_LOUD]" in text
-    assert "-v N, --v N" in text
+    assert re.search(r"-v( N)?, --v N", text)  # without the first N from Python 3.13 on
 
 
 def test_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
