@@ -43,7 +43,7 @@ check: $(READY) ## format, lint, types, contracts between the rooms, and the tab
 	$(BIN)/python -m tests.support.readme --check
 
 bench: $(READY) ## the benchmarks, each beside a limit that is measured in the same run
-	$(BIN)/python -m pytest -m bench -s -p no:xdist tests/bench
+	@$(BIN)/python -m tests.bench
 
 lock: ## pin all dependencies anew, with hashes (needs uv)
 	uv pip compile --generate-hashes --universal --extra uvloop --no-header --no-emit-index-url \
