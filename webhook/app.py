@@ -32,7 +32,7 @@ async def run(settings: WebhookSettings) -> None:
     registry = new_registry()
     metrics = Metrics(registry)
     certificates = Certificates(
-        Files(settings.tls_cert_file, settings.tls_private_key_file),
+        Files(settings.tls_cert_file, settings.tls_private_key_file, settings.client_ca_file),
         on_change=lambda served: metrics.certificate_expires(served.expires.timestamp()),
         on_failure=metrics.reload_failed,
     )
@@ -52,6 +52,7 @@ async def run(settings: WebhookSettings) -> None:
             Users(client).of,
             metrics,
             AccessLog(enabled=settings.verbosity > 0),
+            clients=settings.clients,
         )
         listener = Listener(server.protocol, lambda: certificates.context, Limits())
         metrics.count_connections(lambda: listener.connections)

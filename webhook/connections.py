@@ -14,7 +14,7 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
@@ -80,6 +80,8 @@ class Connection(asyncio.Protocol):
         self.deadline = loop.time() + limits.handshake
         self.task: asyncio.Task[None] | None = None
         """Its handshake."""
+        self.client: frozenset[str] = frozenset()
+        """Names in the client's certificate, where it has to have one."""
         self.ended: asyncio.Future[None] = loop.create_future()
 
     @property
@@ -90,6 +92,8 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """TLS is set up."""
         self._transport = cast("asyncio.Transport", transport)
+        if certificate := transport.get_extra_info("peercert"):
+            self.client = _names(certificate)
         self._enter(Stage.UNPROVEN, self._limits.idle)
         self._http = self._make_http()
         self._http.connection_made(transport)
@@ -169,6 +173,12 @@ class Connection(asyncio.Protocol):
     def _enter(self, stage: Stage, seconds: float) -> None:
         self.stage = stage
         self.deadline = self._loop.time() + seconds
+
+
+def _names(certificate: Mapping[str, Any]) -> frozenset[str]:
+    """The common and DNS names in a certificate as the ssl module describes it."""
+    common = {value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"}
+    return frozenset(common | {value for key, value in certificate.get("subjectAltName", ()) if key == "DNS"})
 
 
 class Listener:

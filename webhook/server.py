@@ -68,12 +68,16 @@ class Server:
         look_up: LookUp,
         metrics: Metrics,
         access: AccessLog,
+        *,
         limits: WorkLimits | None = None,
+        clients: frozenset[str] = frozenset(),
     ) -> None:
+        """`clients` are the names that a client's certificate may have, where it must have one of those."""
         self._known = known
         self._look_up = look_up
         self._metrics = metrics
         self._access = access
+        self._clients = clients
         self._limits = limits = limits or WorkLimits()
         self._looked_up = Turns(limits.looked_up, limits.wait)
         self._large = Turns(limits.large, limits.wait)
@@ -125,6 +129,8 @@ class Server:
         self, http: web.BaseRequest, connection: Connection, began: float, about: dict[str, Any]
     ) -> web.Response:
         try:
+            if self._clients and not self._clients & connection.client:
+                raise HttpRefusalError(403, "this client's certificate has none of the names that are served")
             resource = resource_of(http)
             length = http.content_length
             if length is not None and length < LARGE:

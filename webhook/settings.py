@@ -1,8 +1,8 @@
 """What whoever runs the webhook can set. Each field is a flag and an environment variable."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from shared.api.names import DEFAULT_MAX_FLOWS
 from shared.ops.addresses import Address
@@ -49,6 +49,14 @@ class WebhookSettings(Settings):
     tls_private_key_file: ExistingFile
     """The key of that certificate, in PEM. Read again whenever it changes."""
 
+    client_ca_file: ExistingFile | None = None
+    """CA certificates in PEM. With this, clients must have a certificate of one of them, as an API server has that is
+    told so in its admission configuration. Read again whenever it changes."""
+
+    client_allowed_names: Annotated[str, Metavar("NAMES")] = ""
+    """Which clients are served, separated by commas: common or DNS names of their certificates. Nothing stands for all
+    that --client-ca-file lets in."""
+
     healthz_address: ListenAddress = Address("", 11251)
     """Where to serve /healthz and /readyz, without TLS."""
 
@@ -63,3 +71,15 @@ class WebhookSettings(Settings):
 
     max_flows: Annotated[int, Field(ge=1, le=10_000), Metavar("N")] = DEFAULT_MAX_FLOWS
     """Entries that a JobFlow may have."""
+
+    @property
+    def clients(self) -> frozenset[str]:
+        """The names in `client_allowed_names`."""
+        return frozenset(name.strip() for name in self.client_allowed_names.split(",") if name.strip())
+
+    @model_validator(mode="after")
+    def names_need_a_ca(self) -> Self:
+        """Names that nobody vouches for say nothing."""
+        if self.client_allowed_names and not self.client_ca_file:
+            raise ValueError("--client-allowed-names needs --client-ca-file")
+        return self

@@ -118,15 +118,19 @@ async def no_users(namespace: str, template: str) -> Sequence[str]:
 
 @asynccontextmanager
 async def serving(
+    *,
     known: Known | None = None,
     look_up: LookUp = no_users,
     limits: Limits | None = None,
     work: WorkLimits | None = None,
     tls: Callable[[], ssl.SSLContext | None] = tls_of_server,
+    clients: frozenset[str] = frozenset(),
 ) -> AsyncIterator[Webhook]:
     registry = CollectorRegistry()
     lines: list[bytes] = []
-    server = Server(lambda: known or Known(), look_up, Metrics(registry), AccessLog(lines.append), work)
+    server = Server(
+        lambda: known or Known(), look_up, Metrics(registry), AccessLog(lines.append), limits=work, clients=clients
+    )
     listener = Listener(server.protocol, tls, limits or Limits())
     _, port = listener.listen("127.0.0.1", 0)
     client = trusting()
