@@ -7,7 +7,8 @@ its dependents is the garbage collector's matter (`garbage.py`), which is told b
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from devcluster.errors import StatusError, bad_request, conflict, forbidden, not_found
+from devcluster import causes
+from devcluster.errors import StatusError, conflict, forbidden, invalid_options, not_found
 from devcluster.objects import Call, Objects, Review, is_released, rfc3339, view
 from devcluster.resources import JSON, Resource
 from devcluster.store import Key, Stale, Stored, as_stored
@@ -15,7 +16,7 @@ from devcluster.strategies import PERMANENT_NAMESPACES
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
-POLICIES = ("Orphan", "Background", "Foreground")
+POLICIES = ("Foreground", "Background", "Orphan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,10 @@ def read_options(body: JSON, query: Mapping[str, str]) -> DeleteOptions:
     policy = body.get("propagationPolicy") or query.get("propagationPolicy") or ""
     orphan = body.get("orphanDependents", {"true": True, "false": False}.get(query.get("orphanDependents", "")))
     if policy and orphan is not None:
-        raise bad_request("propagationPolicy and orphanDependents cannot be both set")
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        raise invalid_options("DeleteOptions", [causes.invalid("propagationPolicy", policy, detail)])
     if policy and policy not in POLICIES:
-        known = ", ".join(f'"{name}"' for name in (*POLICIES, "nil"))
-        raise bad_request(
-            f'DeleteOptions is invalid: propagationPolicy: Unsupported value: "{policy}": supported values: {known}'
-        )
+        raise invalid_options("DeleteOptions", [causes.unsupported("propagationPolicy", policy, (*POLICIES, "nil"))])
     if orphan is not None:
         policy = "Orphan" if orphan else "Background"
     return DeleteOptions(policy, preconditions.get("uid") or "", preconditions.get("resourceVersion") or "")
@@ -89,18 +88,14 @@ class Deletion:
 
     async def delete_collection(
         self, call: Call, resource: Resource, keys: Iterable[Key], options: DeleteOptions, *, asked: bool = True
-    ) -> list[Stored]:
+    ) -> None:
         """Delete objects one after the other; the first that is refused ends it."""
-        deleted = []
         for key in keys:
             try:
-                last, _ = await self.delete(call, resource, key, options, in_collection=True, asked=asked)
+                await self.delete(call, resource, key, options, in_collection=True, asked=asked)
             except StatusError as error:
                 if error.code != 404:
                     raise
-            else:
-                deleted.append(last)
-        return deleted
 
     def _mark(self, before: JSON, options: DeleteOptions) -> JSON:
         """Return `before` as it is once it is being deleted."""

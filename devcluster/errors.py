@@ -20,7 +20,7 @@ class StatusError(Exception):
         self.status["message"] = message
         if reason:
             self.status["reason"] = reason
-        if details:
+        if details is not None:
             self.status["details"] = details
         self.status["code"] = code
         self.headers = headers or {}
@@ -40,7 +40,7 @@ def success(resource: Resource, name: str, uid: str) -> JSON:
 
 
 def _details(resource: Resource, name: str, **more: object) -> JSON:
-    details = {"name": name, "group": resource.group, "kind": resource.plural} | more
+    details: JSON = {"name": name, "group": resource.group, "kind": resource.plural} | more
     return {key: value for key, value in details.items() if value}
 
 
@@ -54,9 +54,10 @@ def no_such_path() -> StatusError:
     return StatusError(404, "NotFound", "the server could not find the requested resource", {})
 
 
-def already_exists(resource: Resource, name: str) -> StatusError:
-    """Refuse: the name is taken."""
-    return StatusError(409, "AlreadyExists", f'{resource.qualified} "{name}" already exists', _details(resource, name))
+def already_exists(resource: Resource, name: str, *, is_going: bool = False) -> StatusError:
+    """Refuse: the name is taken, maybe by what is just being deleted."""
+    message = f'{"object is being deleted: " if is_going else ""}{resource.qualified} "{name}" already exists'
+    return StatusError(409, "AlreadyExists", message, _details(resource, name))
 
 
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
@@ -85,11 +86,16 @@ def invalid(resource: Resource, name: str, causes: Iterable[Cause], *, kind: str
     listed = list(causes)
     said = [f"{cause.field}: {cause.message}" for cause in listed]
     told = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
-    details: JSON = {"name": name, "group": resource.group, "kind": kind}
-    details = {key: value for key, value in details.items() if value}
+    details = _details(resource, name, kind=kind)
     details["causes"] = [{"reason": c.reason, "message": c.message, "field": c.field} for c in listed]
     qualified = f"{kind}.{resource.group}" if resource.group else kind
     return StatusError(422, "Invalid", f'{qualified} "{name}" is invalid: {told}', details)
+
+
+def invalid_options(kind: str, causes: Iterable[Cause]) -> StatusError:
+    """Refuse: what is asked of the request itself (`kind`: ListOptions, DeleteOptions, ...) breaks rules."""
+    options = Resource("meta.k8s.io", "v1", kind, kind, kind, namespaced=False)
+    return invalid(options, "", causes)
 
 
 def bad_request(message: str) -> StatusError:

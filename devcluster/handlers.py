@@ -7,9 +7,18 @@ from contextlib import contextmanager
 import msgspec
 from aiohttp import web
 
+from devcluster import causes
 from devcluster.bodies import PATCH_TYPES, answer, read_body
 from devcluster.deletion import Deletion, read_options
-from devcluster.errors import StatusError, bad_request, method_not_allowed, no_such_path, not_found, success
+from devcluster.errors import (
+    StatusError,
+    bad_request,
+    invalid_options,
+    method_not_allowed,
+    no_such_path,
+    not_found,
+    success,
+)
 from devcluster.faults import Action
 from devcluster.identity import User
 from devcluster.listing import list_page, read_selector
@@ -25,6 +34,7 @@ from devcluster.watch import Watch, read_watch_options
 
 REVIEW_GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
 SHORTEST_WATCH, LONGEST_WATCH = 1800, 3600  # seconds, unless the client says otherwise
+VALIDATIONS = ("Ignore", "Strict", "Warn")
 OPTIONS_KINDS = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}
 
 
@@ -112,9 +122,8 @@ class Handlers:
     async def _update(self, request: web.BaseRequest, route: Route, resource: Resource, user: User) -> web.Response:
         view, body = self._view(request, resource), await read_body(request)
         call = read_call(request, route, user)
-        raw = msgspec.json.encode(body)
         with _warned(call):
-            stored = await self._objects.update(call, _target(route, resource), lambda _: msgspec.json.decode(raw))
+            stored = await self._objects.update(call, _target(route, resource), body)
         return answer(view.one(stored), warnings=call.warnings)
 
     async def _patch(self, request: web.BaseRequest, route: Route, resource: Resource, user: User) -> web.Response:
@@ -123,11 +132,8 @@ class Handlers:
         call = read_call(request, route, user)
         applies = request.content_type == APPLY
         if applies and not request.query.get("fieldManager"):
-            raise StatusError(
-                422,
-                "Invalid",
-                'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
-            )
+            missing = causes.required("fieldManager", "is required for apply patch")
+            raise invalid_options("PatchOptions", [missing])
         force = applies and request.query.get("force") in {"1", "true"}
         with _warned(call):
             stored, created = await self._objects.patch(
@@ -156,8 +162,8 @@ class Handlers:
         keys = [stored.key for stored in page.items]
         options = read_options(body, request.query)
         with _warned(call):
-            deleted = await self._deletion.delete_collection(call, resource, keys, options)
-        return answer(view.many(deleted, page.meta), warnings=call.warnings)
+            await self._deletion.delete_collection(call, resource, keys, options)
+        return answer(view.many(page.items, page.meta), warnings=call.warnings)
 
     async def _delete_body(self, request: web.BaseRequest) -> JSON:
         body = await read_body(request) or {}
@@ -187,11 +193,12 @@ class Handlers:
 def read_call(request: web.BaseRequest, route: Route, user: User, body: JSON | None = None) -> Call:
     """Read who writes and how from the query, and from the body of a delete."""
     query = request.query
+    kind = OPTIONS_KINDS.get(route.verb, "DeleteOptions")
     asked = query.getall("dryRun", []) or (body or {}).get("dryRun") or []
     if any(value != "All" for value in asked):
-        raise bad_request(f'dryRun: Unsupported value: {asked}: supported values: "All"')
+        raise invalid_options(kind, [causes.unsupported("dryRun", asked[0], ("All",))])
     manager = query.get("fieldManager") or request.headers.get("User-Agent", "").partition("/")[0] or "unknown"
-    options: JSON = {"kind": OPTIONS_KINDS.get(route.verb, "DeleteOptions"), "apiVersion": "meta.k8s.io/v1"}
+    options: JSON = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
     if asked:
         options["dryRun"] = ["All"]
     for name in ("fieldManager", "fieldValidation", "propagationPolicy"):
@@ -200,10 +207,8 @@ def read_call(request: web.BaseRequest, route: Route, user: User, body: JSON | N
     if query.get("force") and route.verb == "patch":
         options["force"] = query["force"] in {"1", "true"}
     validation = query.get("fieldValidation") or "Warn"
-    if validation not in {"Ignore", "Warn", "Strict"}:
-        raise bad_request(
-            f'fieldValidation: Unsupported value: "{validation}": supported values: "Ignore", "Strict", "Warn"'
-        )
+    if validation not in VALIDATIONS:
+        raise invalid_options(kind, [causes.unsupported("fieldValidation", validation, VALIDATIONS)])
     return Call(user, manager, bool(asked), validation, options | (body or {}))
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from devcluster.errors import StatusError, bad_request, expired, too_large
+from devcluster import causes
+from devcluster.errors import StatusError, bad_request, expired, invalid_options, too_large
 from devcluster.resources import JSON, Resource
 from devcluster.selection import Selector, parse_fields, parse_labels
 from devcluster.store import Bucket, Key, Store, Stored
@@ -111,22 +112,15 @@ async def _reach(store: Store, version: int) -> None:
 def _check_match(match: str, version: int | None) -> None:
     if not match:
         return
+    field = "resourceVersionMatch"
     if match not in {"Exact", "NotOlderThan"}:
-        known = 'supported values: "Exact", "NotOlderThan", ""'
-        raise _refused_option("resourceVersionMatch", f'Unsupported value: "{match}": {known}')
+        raise invalid_options("ListOptions", [causes.unsupported(field, match, ("Exact", "NotOlderThan", ""))])
     if version is None:
-        raise _refused_option(
-            "resourceVersionMatch", "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"
-        )
+        detail = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+        raise invalid_options("ListOptions", [causes.forbidden(field, detail)])
     if match == "Exact" and version == 0:
-        raise _refused_option(
-            "resourceVersionMatch",
-            'Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
-        )
-
-
-def _refused_option(field: str, message: str) -> StatusError:
-    return StatusError(422, "Invalid", f'ListOptions.meta.k8s.io "" is invalid: {field}: {message}')
+        detail = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+        raise invalid_options("ListOptions", [causes.forbidden(field, detail)])
 
 
 def _token(version: int, last: Key) -> str:

@@ -4,6 +4,7 @@ The order is that of a real API server: what the server owns is filled in, the s
 the webhooks are asked, then it is written, unless somebody was faster. `deletion.py` has the story of deletes.
 """
 
+import json
 import secrets
 import uuid
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from devcluster import apply, schema, strategies, validation
+from devcluster import apply, causes, schema, strategies, validation
 from devcluster.errors import (
     StatusError,
     already_exists,
@@ -111,7 +112,7 @@ class Objects:
         self, call: Call, resource: Resource, namespace: str, obj: JSON, *, tracked: bool = False
     ) -> Stored:
         """Create an object and return it. `tracked`: its managedFields are right already."""
-        _check_type(resource, obj)
+        _decode(call, resource, obj)
         meta = _metadata(obj)
         if meta.get("resourceVersion"):
             raise bad_request("resourceVersion should not be set on objects to be created")
@@ -127,28 +128,28 @@ class Objects:
         if resource.has_status and resource.storage != "namespaces":
             obj.pop("status", None)
         obj = stored_form(resource, obj)
-        self._shape(call, resource, obj, None)
+        with _readable(resource):
+            strategies.prepare(resource, obj, None)
         if not tracked:
             apply.track_update(None, obj, call.manager, meta["creationTimestamp"], resource.schema)
         self._judge(call, resource, obj, None)
         review = Review("CREATE", resource, namespace, meta["name"], "", view(resource, obj), None)
         await self.admission.review(call, review)
+        if there := self.store.get(resource.storage, namespace, meta["name"]):
+            is_going = "deletionTimestamp" in there.decode()["metadata"]
+            raise already_exists(resource, meta["name"], is_going=is_going)
         if call.dry_run:
-            if self.store.get(resource.storage, namespace, meta["name"]):
-                raise already_exists(resource, meta["name"])
             return as_stored(obj, 0)
         self._check_namespace(resource, namespace, meta["name"])
-        try:
-            return self._put(resource, obj, None)
-        except Stale:
-            raise already_exists(resource, meta["name"]) from None
+        return self._put(resource, obj, None)
 
-    async def update(self, call: Call, target: Target, make: Make) -> Stored:
-        """Replace an object by what `make` makes of it, and return what is stored now.
+    async def update(self, call: Call, target: Target, body: Any) -> Stored:
+        """Replace an object by `body`, and return what is stored now.
 
-        When another write comes between, `make` is asked again; a body that says its resourceVersion is then refused.
+        Where the body says no resourceVersion, and need not, it overwrites whatever comes between.
         """
-        return await self._write(call, target, make, tracked=False)
+        _decode(call, target.resource, body)
+        return await self._write(call, target, lambda _: copied(body), tracked=False)
 
     async def patch(
         self, call: Call, target: Target, content_type: str, body: Any, *, force: bool = False
@@ -159,31 +160,37 @@ class Objects:
 
         def make(existing: JSON) -> JSON:
             try:
-                return apply_patch(content_type, existing, body)
+                patched = apply_patch(content_type, existing, body)
+                if fault := _read(call, target.resource, patched):
+                    raise _unreadable_patch(apply_patch(content_type, existing, body), fault)
             except PatchError as error:
                 raise _patch_refused(error) from None
+            return patched
 
         return await self._write(call, target, make, tracked=False), False
 
     async def _apply(self, call: Call, target: Target, body: Any, *, force: bool) -> tuple[Stored, bool]:
         resource = target.resource
         _check_type(resource, body)
+        if fault := validation.malformed_metadata(body):
+            raise bad_request(fault)
         meta = _metadata(body)
         if meta.get("managedFields"):
             raise bad_request("metadata.managedFields must be nil")
-        _settle_namespace(resource, meta, target.namespace)
-        meta.setdefault("name", target.name)
+        _settle_namespace(resource, dict(meta), target.namespace)  # it is compared as it came
         now = rfc3339(self.now())
 
         def make(existing: JSON | None) -> JSON:
             try:
-                return apply.server_side_apply(
+                applied = apply.server_side_apply(
                     existing, copied(body), call.manager, force, now, resource.schema, target.subresource
                 )
             except apply.ApplyConflict as clash:
                 raise apply_conflicts(str(clash), clash.conflicts) from None
             except apply.ApplyError as error:
                 raise StatusError(500, "", str(error)) from None
+            _read(call, resource, applied)
+            return applied
 
         while True:
             if self.store.get(resource.storage, *target.key) is not None:
@@ -214,7 +221,8 @@ class Objects:
                 return as_stored(new, old.version)
             try:
                 if is_released(new):
-                    return self.store.remove(resource.storage, old)
+                    self.store.remove(resource.storage, old)
+                    return as_stored(new, old.version)
                 return self._put(resource, new, old)
             except Stale:
                 continue
@@ -237,42 +245,26 @@ class Objects:
         _check_type(resource, wanted)
         _check_identity(resource, target.key, before["metadata"], _metadata(wanted))
         new = _merge(resource, before, stored_form(resource, wanted), target.subresource)
-        self._shape(call, resource, new, before)
+        with _readable(resource):
+            strategies.prepare(resource, new, before)
         if resource.has_generation and _differs(before, new):
             new["metadata"]["generation"] = before["metadata"].get("generation", 0) + 1
         return new
 
-    def _shape(self, call: Call, resource: Resource, obj: JSON, old: JSON | None) -> None:
-        """Fill in what the server and the schema decide; say which fields are unknown, or refuse them."""
-        with _readable(resource):
-            strategies.prepare(resource, obj, old)
-        if resource.schema is None:
-            return
-        unknown = schema.prune(resource.schema, obj)
-        schema.apply_defaults(resource.schema, obj)
-        if unknown and call.field_validation == "Warn":
-            call.warnings.extend(f'unknown field "{path}"' for path in unknown)
-        elif unknown and call.field_validation == "Strict":
-            listed = ", ".join(f'unknown field "{path}"' for path in unknown)
-            raise bad_request(
-                f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
-                f"strict decoding error: {listed}"
-            )
-
     def _judge(self, call: Call, resource: Resource, obj: JSON, old: JSON | None, subresource: str = "") -> None:
         """Refuse an object that breaks rules; what an update leaves as wrong as it was passes."""
         if old is None:
-            causes = validation.validate_metadata(obj, namespaced=resource.namespaced)
+            faults = validation.validate_metadata(obj, namespaced=resource.namespaced)
         else:
-            causes = validation.validate_metadata_update(obj, old)
+            faults = validation.validate_metadata_update(obj, old)
         with _readable(resource):
-            causes += strategies.check(resource, obj, old)
+            faults += strategies.check(resource, obj, old)
         if resource.schema is not None:
             judge = schema.validate_status if subresource == "status" else schema.validate
-            faults = judge(resource.schema, obj)
-            causes += [fault for fault in faults if not old or fault not in judge(resource.schema, old)]
-        if causes:
-            raise invalid(resource, obj["metadata"].get("name", ""), causes)
+            broken = judge(resource.schema, obj)
+            faults += [fault for fault in broken if not old or fault not in judge(resource.schema, old)]
+        if faults:
+            raise invalid(resource, obj["metadata"].get("name", ""), faults)
         if resource.custom:
             known = validation.finalizer_warnings(old) if old else ()
             call.warnings += [warning for warning in validation.finalizer_warnings(obj) if warning not in known]
@@ -309,6 +301,33 @@ def is_released(obj: JSON) -> bool:
     return "deletionTimestamp" in meta and not held
 
 
+def _decode(call: Call, resource: Resource, obj: Any) -> None:
+    """Read a body, in place. Raises StatusError."""
+    _check_type(resource, obj)
+    if fault := _read(call, resource, obj):
+        raise bad_request(
+            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {fault}'
+        )
+
+
+def _read(call: Call, resource: Resource, obj: JSON) -> str:
+    """Read an object by its schema, in place: drop what is unknown, fill in defaults. Return why it cannot be read.
+
+    That is metadata of other types, and unknown fields for who asks strictly.
+    """
+    if fault := validation.malformed_metadata(obj):
+        return fault
+    if resource.schema is None:
+        return ""
+    unknown = [f'unknown field "{path}"' for path in schema.prune(resource.schema, obj)]
+    schema.apply_defaults(resource.schema, obj)
+    if unknown and call.field_validation == "Strict":
+        return f"strict decoding error: {', '.join(unknown)}"
+    if call.field_validation == "Warn":
+        call.warnings += unknown
+    return ""
+
+
 def _check_type(resource: Resource, obj: Any) -> None:
     if not isinstance(obj, dict):
         raise bad_request(f"couldn't get version/kind; json parse error: expected an object, got {type(obj).__name__}")
@@ -327,8 +346,6 @@ def _check_type(resource: Resource, obj: Any) -> None:
 
 
 def _metadata(obj: JSON) -> JSON:
-    if fault := validation.malformed_metadata(obj):
-        raise bad_request(fault)
     meta: JSON = obj.get("metadata") or {}
     obj["metadata"] = meta
     return meta
@@ -391,5 +408,11 @@ def _differs(before: JSON, new: JSON) -> bool:
     return any(before.get(name) != new.get(name) for name in names)
 
 
+def _unreadable_patch(patched: JSON, fault: str) -> StatusError:
+    shown = json.dumps(patched, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    nothing = Resource("", "", "", "", "", namespaced=False)
+    return invalid(nothing, "", [causes.invalid("patch", shown, fault)])
+
+
 def _patch_refused(error: PatchError) -> StatusError:
-    return StatusError(error.code, error.reason, error.message)
+    return StatusError(error.code, error.reason, error.message, {} if error.code == 422 else None)

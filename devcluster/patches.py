@@ -64,15 +64,24 @@ def _go_kind(value: Any) -> str:
 
 
 def _merged(target: Any, patch: Any) -> Any:
-    """RFC 7386: null removes, objects are merged, everything else replaces."""
+    """RFC 7386: null removes, objects are merged, everything else replaces.
+
+    Beyond the RFC, and as the API server's library has it, what is new loses its nulls inside of lists, too.
+    """
     if type(patch) is not dict:
-        return copied(patch)
+        return copied(patch) if type(target) is dict else _without_nulls(patch)
     result = {key: copied(value) for key, value in target.items() if key not in patch} if type(target) is dict else {}
     for key, value in patch.items():
         if value is not None:
             old = target.get(key) if type(target) is dict else None
             result[key] = _merged(old, value)
     return result
+
+
+def _without_nulls(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _without_nulls(child) for key, child in value.items() if child is not None}
+    return [_without_nulls(item) for item in value] if type(value) is list else value
 
 
 def _apply_json_patch(obj: JSON, patch: Any) -> JSON:

@@ -8,7 +8,8 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 
-from devcluster.errors import StatusError, too_old
+from devcluster import causes
+from devcluster.errors import StatusError, invalid_options, too_old
 from devcluster.listing import read_number, read_version
 from devcluster.selection import Selector
 from devcluster.store import Bucket, Change, Store, Stored, as_stored
@@ -36,22 +37,15 @@ def read_watch_options(query: Mapping[str, str]) -> WatchOptions:
     send = query.get("sendInitialEvents", "")
     match = query.get("resourceVersionMatch", "")
     if send and match != "NotOlderThan":
-        raise _refused(
-            "resourceVersionMatch", "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        )
+        detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        raise invalid_options("ListOptions", [causes.forbidden("resourceVersionMatch", detail)])
     if match and not send:
-        raise _refused(
-            "resourceVersionMatch",
-            "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-        )
+        detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        raise invalid_options("ListOptions", [causes.forbidden("resourceVersionMatch", detail)])
     initial = send in {"1", "true"} if send else not version
     return WatchOptions(
         version, bookmarks, initial, send in {"1", "true"} and bookmarks, read_number(query, "timeoutSeconds")
     )
-
-
-def _refused(field: str, message: str) -> StatusError:
-    return StatusError(422, "Invalid", f'ListOptions.meta.k8s.io "" is invalid: {field}: {message}')
 
 
 class Watch:

@@ -1,7 +1,7 @@
 """The two ways in which a write changes who owns what: by being applied, and by just being made."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from devcluster.apply import fieldsets
@@ -21,6 +21,7 @@ from devcluster.apply.merging import ABSENT, Difference, compare, fields_of, mer
 from devcluster.apply.shapes import Kind, Shape, root_shape
 from devcluster.resources import JSON
 from devcluster.schema.defaulting import copied
+from devcluster.schema.validating import kind_of
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 BEFORE_FIRST_APPLY = "before-first-apply"
@@ -64,8 +65,8 @@ def server_side_apply(  # noqa: PLR0917 - one after the other they are the story
     where others own what it changes, unless `force`, and ApplyError. Neither argument is changed.
     """
     shape = root_shape(schema)
-    applied = _part(applied, subresource)
     _check_applied(shape, applied)
+    applied = _part(applied, subresource)
     old = copied(live) if live is not None else {}
     owners = read_owners((old.get("metadata") or {}).pop("managedFields", None))
     if live is not None and not owners:
@@ -240,6 +241,9 @@ def _check_applied(shape: Shape, applied: JSON) -> None:
 
 
 def _schema_faults(shape: Shape, value: Any, path: Path) -> Iterable[str]:
+    if fault := _type_fault(shape, value):
+        yield f"{fieldsets.spelled(path)}: {fault}"
+        return
     kind = shape.kind(value)
     if kind is Kind.MAP:
         for name, child in value.items():
@@ -258,6 +262,30 @@ def _schema_faults(shape: Shape, value: Any, path: Path) -> Iterable[str]:
     elif type(value) is list:
         for i, item in enumerate(value):
             yield from _schema_faults(shape.item(), item, (*path, f"i:{i}"))
+
+
+# Type in the schema -> the types that fit, and what is said of others. The words are Go's for a value in an interface.
+_EXPECTED: Mapping[str, tuple[tuple[type, ...], Callable[[Any], str]]] = {
+    "integer": ((int, float), lambda value: f"expected numeric (int or float), got {_go_type(value)}"),
+    "number": ((int, float), lambda value: f"expected numeric (int or float), got {_go_type(value)}"),
+    "string": ((str,), lambda value: f"expected string, got &value.valueUnstructured{{Value:{kind_of(value)}}}"),
+    "boolean": ((bool,), lambda value: f"expected boolean, got &{{{value}}}"),
+    "array": ((list,), lambda value: f"expected list, got &{{{value}}}"),
+    "object": ((dict,), lambda value: f"expected map, got &{{{value}}}"),
+}
+
+
+def _type_fault(shape: Shape, value: Any) -> str:
+    types = shape.schema.types if shape.schema is not None else ()
+    if value is None or len(types) != 1:
+        return ""
+    fitting, say = _EXPECTED[types[0]]
+    return "" if type(value) in fitting else say(value)
+
+
+def _go_type(value: Any) -> str:
+    names = {dict: "map[string]interface {}", list: "[]interface {}", str: "string", bool: "bool"}
+    return names.get(type(value), "int64")
 
 
 def _told(conflicts: list[tuple[str, str]]) -> str:
