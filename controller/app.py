@@ -58,9 +58,11 @@ class Controller:
         random: Random,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float],
+        when_synced: Callable[[], None] = lambda: None,
     ) -> None:
         self._settings = settings
         self._random = random
+        self._when_synced = when_synced
         self._runtime_metrics = RuntimeMetrics(registry)
         writes = asyncio.Semaphore(settings.concurrent_writes)
         cluster = KubeCluster(client)
@@ -124,9 +126,7 @@ class Controller:
     async def _work(self) -> None:
         for informer in self.informers.values():
             await informer.synced.wait()
-        # The caches live as long as the process: the collector need not look through them ever again.
-        gc.collect()
-        gc.freeze()
+        self._when_synced()
         log.info("working", extra={"jobflows": len(self._jobflows.cache), "jobs": len(self._jobs.cache)})
         period = self._settings.resync_period
         async with asyncio.TaskGroup() as group:
@@ -147,6 +147,12 @@ def _templates_of_job(old: Job | None, new: Job | None) -> Iterator[tuple[Key, P
 
 def _templates_of_template(old: JobTemplate | None, new: JobTemplate | None) -> Iterator[tuple[Key, Priority]]:
     return ((key, Priority.STARTED) for key in jobtemplate.on_jobtemplate(old, new))
+
+
+def spare_the_collector() -> None:
+    """Let the garbage collector never look again through what is there now: most of it lives as long as the process."""
+    gc.collect()
+    gc.freeze()
 
 
 async def run(settings: ControllerSettings) -> None:
@@ -174,6 +180,7 @@ async def run(settings: ControllerSettings) -> None:
             random=Random(),  # noqa: S311 - for jitter
             clock=lambda: datetime.now(UTC),
             monotonic=time.monotonic,
+            when_synced=spare_the_collector,
         )
         controller.report_to(health)
         async with serve(health, registry, settings.healthz_address, settings.metrics_address):
