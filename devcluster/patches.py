@@ -41,9 +41,9 @@ def apply_patch(content_type: str, obj: JSON, patch: Any) -> JSON:
                 merged: JSON = _merged(obj, _an_object(patch))
                 return merged
             case "application/strategic-merge-patch+json":
-                return merge_strategically(copied(obj), copied(_an_object(patch)), obj.get("kind", ""))
+                return merge_strategically(copied(obj), copied(_an_object(patch, "")), obj.get("kind", ""))
     except StrategicPatchError as error:
-        raise PatchError(400, "BadRequest", str(error)) from None
+        raise PatchError(error.code, "BadRequest" if error.code == 400 else "", str(error)) from None
     except RecursionError:
         raise PatchError(400, "BadRequest", "error decoding patch: exceeded max depth") from None
     known = ", ".join((JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH))
@@ -51,11 +51,11 @@ def apply_patch(content_type: str, obj: JSON, patch: Any) -> JSON:
     raise PatchError(415, "UnsupportedMediaType", message)
 
 
-def _an_object(patch: Any) -> JSON:
+def _an_object(patch: Any, prefix: str = "error decoding patch: ") -> JSON:
     if type(patch) is dict:
         return patch
     detail = f"json: cannot unmarshal {_go_kind(patch)} into Go value of type map[string]interface {{}}"
-    raise PatchError(400, "BadRequest", f"error decoding patch: {detail}")
+    raise PatchError(400, "BadRequest", prefix + detail)
 
 
 def _go_kind(value: Any) -> str:

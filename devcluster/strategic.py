@@ -44,7 +44,11 @@ DELETE_VALUES = "$deleteFromPrimitiveList/"
 
 
 class StrategicPatchError(ValueError):
-    """A patch that contradicts itself or lacks a merge key."""
+    """A patch that contradicts itself or lacks a merge key. The API server calls most of that an error of its own."""
+
+    def __init__(self, message: str, code: int = 500) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 def merge_strategically(target: JSON, patch: JSON, kind: str) -> JSON:
@@ -82,7 +86,7 @@ class _Merge:
     def _retain(self, target: JSON, patch: JSON, retained: Any) -> None:
         names = _a_list(retained)
         if any(value is not None and not name.startswith("$") and name not in names for name, value in patch.items()):
-            raise StrategicPatchError("invalid patch format of retainKeys")
+            raise StrategicPatchError("invalid patch format of retainKeys", 400)
         for name in [name for name in target if name not in names]:
             del target[name]
 
@@ -99,7 +103,7 @@ class _Merge:
 
     def _ordered_list(self, target: JSON, patch: JSON, name: str, order: list[Any]) -> None:
         if name not in self.merge_keys:
-            raise StrategicPatchError("invalid patch format of setElementOrder list")
+            raise StrategicPatchError("invalid patch format of setElementOrder list", 400)
         key = self.merge_keys[name]
         old, new = _a_list(target.get(name) or []), _a_list(patch.pop(name, None) or [])
         if old or new:

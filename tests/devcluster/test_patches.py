@@ -206,13 +206,31 @@ def test_null_removes_and_directives_are_never_stored():
 
 
 @pytest.mark.parametrize(
-    "patch",
+    ("patch", "code", "message"),
     [
-        pytest.param({"spec": {"containers": [{"image": "x"}]}}, id="an entry without its key"),
-        pytest.param({"spec": {"$patch": "explode"}}, id="an unknown directive"),
-        pytest.param({"spec": {"$retainKeys": [], "volumes": []}}, id="a field that is not retained"),
-        pytest.param({"spec": {"$setElementOrder/tolerations": []}}, id="an order for a list that is not merged"),
+        pytest.param(
+            {"spec": {"containers": [{"image": "x"}]}}, 500, "does not contain declared merge key: name", id="no key"
+        ),
+        pytest.param({"spec": {"$patch": "explode"}}, 500, "unknown patch type: explode", id="an unknown directive"),
+        pytest.param(
+            {"spec": {"$retainKeys": [], "volumes": []}},
+            400,
+            "invalid patch format of retainKeys",
+            id="a field that is not retained",
+        ),
+        pytest.param(
+            {"spec": {"$setElementOrder/tolerations": []}},
+            400,
+            "invalid patch format of setElementOrder list",
+            id="an order for a list that is not merged",
+        ),
+        pytest.param(
+            [], 400, "json: cannot unmarshal array into Go value of type map[string]interface {}", id="a list"
+        ),
     ],
 )
-def test_a_strategic_patch_that_contradicts_itself_is_a_bad_request(patch):
-    assert refusal(STRATEGIC_PATCH, POD, patch)[:2] == (400, "BadRequest")
+def test_a_strategic_patch_that_contradicts_itself_is_refused(patch, code, message):
+    answered, _, said = refusal(STRATEGIC_PATCH, POD, patch)
+
+    assert answered == code
+    assert message in said
