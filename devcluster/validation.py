@@ -134,7 +134,8 @@ def _owner_json(owner: JSON) -> str:
 def finalizer_faults(finalizers: list[str]) -> list[Cause]:
     """Finalizers are qualified names, and dependents are either orphaned or deleted first, not both."""
     field = "metadata.finalizers"
-    faults = [causes.invalid(field, one or "", words) for one in finalizers for words in qualified_name_faults(one or "")]
+    names = [one or "" for one in finalizers]
+    faults = [causes.invalid(field, name, words) for name in names for words in qualified_name_faults(name)]
     if ORPHAN in finalizers and FOREGROUND in finalizers:
         detail = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
         faults.append(causes.invalid(field, finalizers, detail))

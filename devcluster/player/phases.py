@@ -82,8 +82,9 @@ class PlayedJob(msgspec.Struct, frozen=True):
 
     @property
     def since(self) -> datetime | None:
-        """When the Job entered its phase, to the second."""
-        return parse_time((self.status.get("state") or {}).get("lastTransitionTime"))
+        """When the Job entered its phase, to the second; where the status does not say, when it was created."""
+        told = parse_time((self.status.get("state") or {}).get("lastTransitionTime"))
+        return told or parse_time(self.metadata.creation_timestamp)
 
 
 @dataclass(frozen=True, slots=True)

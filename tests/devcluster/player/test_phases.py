@@ -100,6 +100,13 @@ def test_a_player_that_remembers_the_moment_waits_for_it_exactly():
     assert next_step(running, after(1), FULL, since=after(0.75)) == Wait(0.75)
 
 
+def test_a_phase_that_somebody_wrote_without_a_time_counts_from_the_creation():
+    running = a_job({"state": {"phase": "Running"}}, command=["sleep", "4"])
+
+    assert next_step(running, after(3), FULL) == Wait(1)
+    assert isinstance(next_step(running, after(4), FULL), Write)
+
+
 def test_pending_lasts_as_long_as_the_rules_say():
     pending = a_job(in_phase("Pending"))
 
