@@ -19,6 +19,7 @@ from shared.rules.fault import SPEC
 from shared.rules.jobflow import faults_on_create
 from shared.rules.jobflow_update import faults_on_update
 from shared.rules.jobflow_warnings import TemplateFacts, warnings_on_create
+from shared.rules.jobtemplate import DEFAULTS, faults_in_jobtemplate
 from webhook import guards
 from webhook.review import MalformedReviewError, Operation, Request, read_review, write_review
 from webhook.shapes import MisshapenError, read
@@ -118,14 +119,14 @@ def delete_jobflow(request: Request, _: Known) -> Verdict:
 
 
 def create_jobtemplate(request: Request, _: Known) -> Verdict:
-    """A JobTemplate is made of the right types."""
-    read(request.new, JobTemplateInFull)
-    return ALLOWED
+    """A JobTemplate is one that Volcano takes as a Job."""
+    faults = faults_in_jobtemplate(read(request.new, JobTemplateInFull))
+    return invalid(faults) if faults else ALLOWED
 
 
 def update_jobtemplate(request: Request, known: Known) -> Verdict:
     """A JobTemplate may change, for JobFlows that come to it later; it is then judged as a new one."""
-    old, new = meaning(request.old.get("spec")), meaning(request.new.get("spec"))
+    old, new = (meaning(each.get("spec"), DEFAULTS) for each in (request.old, request.new))
     if not any(differences(old, new, SPEC)):
         return ALLOWED
     return create_jobtemplate(request, known)

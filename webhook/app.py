@@ -5,6 +5,7 @@ import gc
 import logging
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
 from random import Random
 from typing import Any
 
@@ -37,6 +38,7 @@ async def run(settings: WebhookSettings) -> None:
         on_failure=metrics.reload_failed,
     )
     certificates.refresh()
+    import_module("networkx")  # names the loops; half a second, for which nobody should have to wait later
     async with AsyncExitStack() as stack:
         client = await KubeClient.connect(
             "jobflow-webhook",

@@ -31,7 +31,7 @@ from webhook.verdict import Verdict
 
 log = logging.getLogger(__name__)
 
-LARGE: Final = 64 * 1024
+LARGE: Final = 32 * 1024
 """Bytes of a body from which it is judged off the event loop, and needs one of a few places before it is read."""
 
 CLIENT_GONE: Final = 499

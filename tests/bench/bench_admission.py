@@ -1,136 +1,64 @@
-"""How long the webhook takes for a JobFlow's creation, asked directly over TLS with keep-alive.
+"""How long the webhook takes for a creation, asked directly over TLS with keep-alive, one request after the other.
 
     python -m tests.bench.bench_admission
 
-Each figure stands beside that of a trivial aiohttp handler, measured in turns with it, so that a busy machine slows
-both. The process ends with 1 if a figure misses its goal.
+Beside each figure stands that of a trivial aiohttp handler. The process ends with 1 if a goal is missed.
 """
 
-import http.client
-import ssl
-import subprocess
+import asyncio
 import sys
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from statistics import median
+from dataclasses import dataclass
 
-from tests.bench.reviews import creation, layers
+from tests.bench.bed import quantile, verdict
+from tests.bench.reviews import a_template_of_four_tasks, creation, layers, scattered
+from tests.bench.webhook_bed import Client, both, request
 
-CASES = (  # name, body, requests, the most that the p99 may be in ms
-    ("10 layers of 10", creation(layers(10, 10)), 1000, 5),
-    ("20 layers of 50", creation(layers(20, 50)), 200, 100),
-    ("26 layers of 2", creation(layers(26, 2)), 1000, 5),
+WARM_UP = 20
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request, how often it is sent, and what its p99 may be in ms."""
+
+    name: str
+    sent: bytes
+    times: int
+    goal: float
+
+
+CASES = (
+    Case("10 layers of 10", request(creation(layers(10, 10))), 1000, 5),
+    Case("20 layers of 50", request(creation(layers(20, 50))), 200, 100),
+    Case("26 layers of 2", request(creation(layers(26, 2))), 1000, 5),
+    Case("1,000 entries, 2,000 edges", request(creation(scattered(1000, 2))), 200, 30),
+    Case("1,000 entries, 50,000 edges", request(creation(scattered(1000, 50))), 200, 100),
+    Case("JobTemplate, 4 tasks", request(a_template_of_four_tasks(), "jobtemplates"), 500, 20),
 )
-PATH = "/validate/jobflows?timeout=5s"
 
 
-def main() -> int:
-    """Measure, print, and return the exit code."""
+async def measure() -> int:
+    """Measure, print, and return how many goals were missed."""
     missed = 0
-    with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
-        certificates = Path(directory)
-        subprocess.run([sys.executable, "-m", "certs", "--dir", directory], check=True, stdout=subprocess.DEVNULL)
-        webhook = stack.enter_context(a_webhook(certificates))
-        trivial = stack.enter_context(a_trivial_handler(certificates))
-        print("admission of a JobFlow over TLS with keep-alive, ms: p50 and p99 of the webhook, of a trivial handler")
-        for name, body, requests, goal in CASES:
-            ours, theirs = measure([connect(certificates, webhook), connect(certificates, trivial)], body, requests)
-            verdict = "" if p99(ours) <= goal else "  MISSED"
-            missed += bool(verdict)
-            print(
-                f"{name:16} {len(body) / 1024:6.0f} KiB   webhook {median(ours):6.2f} {p99(ours):6.2f}   "
-                f"trivial {median(theirs):6.2f} {p99(theirs):6.2f}   ratio {median(ours) / median(theirs):5.1f}   "
-                f"goal p99 <= {goal}{verdict}"
-            )
-    return 1 if missed else 0
-
-
-def measure(servers: list[http.client.HTTPSConnection], body: bytes, requests: int) -> list[list[float]]:
-    """Milliseconds of each request to each server, in turns, after some that do not count."""
-    took: list[list[float]] = [[] for _ in servers]
-    for i in range(requests + 20):
-        for server, figures in zip(servers, took, strict=True):
-            began = time.perf_counter()
-            answer = post(server, body)
-            if i >= 20:
-                figures.append((time.perf_counter() - began) * 1000)
-            assert b'"allowed":true' in answer, answer
-    return took
-
-
-def post(server: http.client.HTTPSConnection, body: bytes) -> bytes:
-    """One review and its answer."""
-    server.request("POST", PATH, body, {"Content-Type": "application/json"})
-    return server.getresponse().read()
-
-
-def p99(figures: list[float]) -> float:
-    """The figure that 99 of 100 do not exceed."""
-    return sorted(figures)[max(0, round(len(figures) * 0.99) - 1)]
-
-
-def connect(certificates: Path, port: int) -> http.client.HTTPSConnection:
-    """A connection that stays."""
-    context = ssl.create_default_context(cafile=str(certificates / "ca.crt"))
-    return http.client.HTTPSConnection("127.0.0.1", port, context=context)
-
-
-@contextmanager
-def a_webhook(certificates: Path) -> Iterator[int]:
-    """The webhook as a process of its own, with no API server behind it; its port."""
-    flags = {
-        "--master": "http://127.0.0.1:1",
-        "--bind-address": "127.0.0.1",
-        "--port": "0",
-        "--tls-cert-file": str(certificates / "tls.crt"),
-        "--tls-private-key-file": str(certificates / "tls.key"),
-        "--healthz-address": "127.0.0.1:0",
-        "--metrics-address": "127.0.0.1:0",
-        "--shutdown-delay": "0s",
-    }
-    command = [sys.executable, "-m", "webhook", *(f"{flag}={value}" for flag, value in flags.items())]
-    log = certificates / "webhook.log"
-    with log.open("wb") as output, running(command, stderr=output):
-        yield port_in(log)
-
-
-@contextmanager
-def a_trivial_handler(certificates: Path) -> Iterator[int]:
-    """The trivial handler as a process of its own; its port."""
-    files = (str(certificates / "tls.crt"), str(certificates / "tls.key"))
-    with running([sys.executable, "-m", "tests.bench.trivial_handler", *files], stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        yield int(process.stdout.readline())
-        process.stdout.close()
-
-
-@contextmanager
-def running(command: list[str], **pipes: object) -> Iterator[subprocess.Popen[bytes]]:
-    """The process, for as long as the block lasts."""
-    process = subprocess.Popen(command, **pipes)  # type: ignore[call-overload]
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
-
-
-def port_in(log: Path) -> int:
-    """The port at which the webhook's log says that it serves admission."""
-    import json
-
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        for line in log.read_text().splitlines():
-            said = json.loads(line)
-            if said.get("what") == "admission":
-                return int(said["address"].rpartition(":")[2])
-        time.sleep(0.05)
-    raise TimeoutError(log.read_text())
+    with both() as servers:
+        print("admission over TLS with keep-alive, ms")
+        for case in CASES:
+            clients = [await Client.connect(server) for server in servers]
+            took: tuple[list[float], list[float]] = ([], [])
+            before = [server.cpu() for server in servers]
+            for _ in range(case.times + WARM_UP):
+                for client, figures in zip(clients, took, strict=True):
+                    figures.append(await client.post(case.sent))
+            cpu = [(server.cpu() - was) * 1000 / len(took[0]) for server, was in zip(servers, before, strict=True)]
+            print(f"{case.name} ({len(case.sent) / 1024:.0f} KiB)")
+            for name, figures, spent in zip(("webhook", "trivial handler"), took, cpu, strict=True):
+                half, most = quantile(figures[WARM_UP:], 0.5), quantile(figures[WARM_UP:], 0.99)
+                print(f"  {name:15} p50 {half:7.2f}   p99 {most:7.2f}   CPU {spent:6.2f}")
+            print(f"  ratio of the p50: {quantile(took[0], 0.5) / quantile(took[1], 0.5):.1f}")
+            missed += verdict(f"p99 <= {case.goal} ms", quantile(took[0][WARM_UP:], 0.99) <= case.goal)
+            for client in clients:
+                client.close()
+    return missed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(1 if asyncio.run(measure()) else 0)

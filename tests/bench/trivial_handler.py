@@ -25,7 +25,7 @@ async def serve(certificate: str, key: str) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     app = web.Application(client_max_size=8 * 1024 * 1024)
-    app.router.add_post("/validate/jobflows", allow)
+    app.router.add_post("/validate/{resource}", allow)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()

@@ -183,11 +183,20 @@ def test_a_jobtemplate_of_the_right_types_is_stored() -> None:
     assert faults(verdict) == ['spec.minAvailable: Invalid value: "1": must be an integer']
 
 
+def test_a_jobtemplate_is_refused_with_everything_that_is_wrong() -> None:
+    spec = a_job_spec(minAvailable=5, queue="root")
+    verdict = verdict_on(
+        a_review(new=a_jobtemplate_object(spec=spec), resource="jobtemplates"), resource="jobtemplates"
+    )
+    assert (verdict.code, [str(fault.field) for fault in verdict.faults]) == (422, ["spec.minAvailable", "spec.queue"])
+
+
 def test_an_update_that_leaves_a_jobtemplate_alone_is_not_judged() -> None:
     old = a_jobtemplate_object(spec=a_job_spec(minAvailable="1"))
     new = copy.deepcopy(old)
     new["metadata"]["labels"] = {"a": "b"}
     new["spec"]["policies"] = []
+    new["spec"]["maxRetry"] = 3
     assert verdict_on(a_review("UPDATE", new=new, old=old, resource="jobtemplates"), resource="jobtemplates").allowed
     new["spec"]["queue"] = "other"
     changed = a_review("UPDATE", new=new, old=old, resource="jobtemplates")

@@ -1,0 +1,99 @@
+"""What the webhook costs under load, what a large review costs the small ones beside it, and whether its memory grows.
+
+    python -m tests.bench.bench_admission_load [REQUESTS]     # of the last part; 20,000 if nothing else is said
+
+Beside each figure stands that of a trivial aiohttp handler. The process ends with 1 if a goal is missed.
+"""
+
+import asyncio
+import sys
+from contextlib import suppress
+
+from tests.bench.bed import quantile, verdict
+from tests.bench.reviews import creation, layers, scattered
+from tests.bench.webhook_bed import Client, Served, both, request
+
+SMALL = request(creation(layers(5, 2)))
+LARGE = request(creation(scattered(1000, 50)))
+CONNECTIONS = 16
+BATCH = 800
+ROUNDS = 12
+
+
+async def measure(requests: int) -> int:
+    """Measure, print, and return how many goals were missed."""
+    with both() as (webhook, trivial):
+        missed = await cost(webhook, trivial)
+        missed += await beside_large_ones(webhook)
+        missed += await memory(webhook, requests)
+    return missed
+
+
+async def cost(webhook: Served, trivial: Served) -> int:
+    """CPU of each request: the least of some batches in turns, for what others do on the machine only adds to it."""
+    spent: dict[str, list[float]] = {"webhook": [], "trivial handler": []}
+    took: dict[str, list[float]] = {"webhook": [], "trivial handler": []}
+    for _ in range(ROUNDS):
+        for name, server in zip(spent, (webhook, trivial), strict=True):
+            clients = [await Client.connect(server) for _ in range(CONNECTIONS)]
+            before = server.cpu()
+            took[name] += await load(clients, SMALL, BATCH)
+            spent[name].append((server.cpu() - before) / BATCH * 1e6)
+            for client in clients:
+                client.close()
+    print(f"a JobFlow of 10 entries, {CONNECTIONS} connections")
+    for name, figures in took.items():
+        half, most = quantile(figures, 0.5), quantile(figures, 0.99)
+        print(f"  {name:15} CPU {min(spent[name]):4.0f} us   p50 {half:6.2f} ms   p99 {most:6.2f} ms")
+    ratio = min(spent["webhook"]) / min(spent["trivial handler"])
+    missed = verdict(f"CPU of a request is {ratio:.2f}, and at most 2 times that of the trivial handler", ratio <= 2)
+    return missed + verdict("p99 <= 20 ms", quantile(took["webhook"], 0.99) <= 20)
+
+
+async def beside_large_ones(webhook: Served) -> int:
+    """Small reviews while large ones are judged all the time."""
+    large, *small = [await Client.connect(webhook) for _ in range(5)]
+    alone = await load(small, SMALL, 1000, pause=0.005)
+
+    async def ask_for_large_ones() -> None:
+        while True:
+            await large.post(LARGE)
+
+    asking = asyncio.create_task(ask_for_large_ones())
+    beside = await load(small, SMALL, 1000, pause=0.005)
+    asking.cancel()
+    with suppress(asyncio.CancelledError):
+        await asking
+    print("10 entries, 4 connections, while JobFlows of 1,000 entries and 50,000 edges are judged without a pause, ms")
+    for name, figures in (("alone", alone), ("meanwhile", beside)):
+        print(f"  {name:15} p50 {quantile(figures, 0.5):7.2f}   p99 {quantile(figures, 0.99):7.2f}")
+    return verdict("p99 <= 50 ms", quantile(beside, 0.99) <= 50)
+
+
+async def memory(webhook: Served, requests: int) -> int:
+    """Whether the memory still grows once it has warmed up."""
+    clients = [await Client.connect(webhook) for _ in range(CONNECTIONS)]
+    await load(clients, SMALL, requests // 5)
+    warm = webhook.resident()
+    await load(clients, SMALL, requests)
+    grown = webhook.resident() - warm
+    print(f"memory: {warm:.1f} MiB after {requests // 5} requests, {grown:+.1f} MiB after {requests} more")
+    return verdict("no growth (less than 1 MiB)", grown < 1)
+
+
+async def load(clients: list[Client], sent: bytes, times: int, pause: float = 0) -> list[float]:
+    """Send so many requests, on all connections at the same time; the milliseconds that they took."""
+    took: list[float] = []
+
+    async def one(client: Client) -> None:
+        while len(took) < times:
+            took.append(await client.post(sent))
+            if pause:
+                await asyncio.sleep(pause)
+
+    await asyncio.gather(*map(one, clients))
+    return took
+
+
+if __name__ == "__main__":
+    sys.exit(1 if asyncio.run(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000)) else 0)
