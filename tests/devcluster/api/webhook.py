@@ -64,9 +64,8 @@ class Webhook:
     async def _handle(self, request: web.BaseRequest) -> web.Response:
         review = await request.json()
         asked = review["request"]
-        if asked.get("name") != PROBE:
-            self.requests.append(asked)
-            await asyncio.sleep(self.delay)
+        self.requests.append(asked)
+        await asyncio.sleep(self.delay)
         return self.answer(asked)
 
     def _answer(self, asked: JSON) -> web.Response:
@@ -81,14 +80,23 @@ def bundle(authority: trustme.CA) -> str:
 
 @asynccontextmanager
 async def registered(api: Api, *webhooks: JSON) -> AsyncIterator[None]:
-    """Register webhooks until the block is left; a real server needs a moment to notice."""
+    """Register webhooks until the block is left.
+
+    A real server notices after a while. So a webhook more is registered with them, and asked for until it is asked.
+    """
     name = f"webhooks-{api.namespace}"
-    configuration = {"metadata": {"name": name}, "webhooks": list(webhooks)}
-    created = await api.post(CONFIGURATIONS, configuration)
-    assert created.code == 201, created.body
-    try:
-        if api.server is None:
-            await asyncio.sleep(1.5)
-        yield
-    finally:
-        await api.delete(f"{CONFIGURATIONS}/{name}")
+    async with Webhook().serving() as probe:
+        rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"]}
+        noticed = probe.spec(api.namespace, name=f"probe.{api.namespace}.{GROUP}", rules=[rule])
+        noticed["matchConditions"] = [{"name": "probe", "expression": f"object.metadata.name == '{PROBE}'"}]
+        configuration = {"metadata": {"name": name}, "webhooks": [*webhooks, noticed]}
+        created = await api.post(CONFIGURATIONS, configuration)
+        assert created.code == 201, created.body
+        async with asyncio.timeout(30):
+            while not probe.requests:
+                await api.post(api.configmaps, {"metadata": {"name": PROBE}}, dryRun="All")
+                await asyncio.sleep(0.02)
+        try:
+            yield
+        finally:
+            await api.delete(f"{CONFIGURATIONS}/{name}")
