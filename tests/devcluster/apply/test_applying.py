@@ -193,6 +193,24 @@ def test_entries_of_a_list_by_key_have_owners_of_their_own():
     }
 
 
+def test_an_entry_goes_with_the_fields_that_others_have_in_it():
+    live = applied(None, a_jobflow({"policy": "retain", "containers": [{"name": "a"}]}))
+    live = updated(live, a_jobflow({"policy": "retain", "containers": [{"name": "a", "image": "2"}]}))
+
+    again = applied(live, a_jobflow({"policy": "retain"}))
+
+    assert again["spec"] == {"policy": "retain"}
+
+
+def test_who_applies_is_the_same_in_every_version():
+    live = applied(None, a_jobflow(FLOWS))
+
+    again = applied(live, {**a_jobflow({"policy": "delete"}), "apiVersion": "flow/v2"})
+
+    assert [entry["apiVersion"] for entry in again["metadata"]["managedFields"]] == ["flow/v2"]
+    assert again["spec"] == {"policy": "delete"}
+
+
 def test_finalizers_and_owners_are_merged_in_every_kind():
     live = applied(None, a_jobflow(finalizers=["a/x"], ownerReferences=[{"uid": "1", "name": "one"}]))
 
