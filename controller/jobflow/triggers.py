@@ -13,7 +13,6 @@ from shared.api.jobflow import FINISHED, JobFlow
 from shared.api.jobtemplate import JobTemplate
 from shared.api.meta import Key
 from shared.api.names import FLOW_GROUP, JOBFLOW
-from shared.flow.names import child_name
 from shared.kube.cache import Reader
 
 Wake = tuple[Key, Priority]
@@ -55,17 +54,16 @@ def on_job(old: Job | None, new: Job | None, jobflows: Reader[JobFlow]) -> Itera
             yield Key(job.metadata.namespace, owner.name), Priority.STARTED
     job = new or old
     if job and (old is None or new is None or old.owner_uid != new.owner_uid):
-        for jobflow in bearers(job.metadata.key, jobflows):
-            if jobflow.uid != job.owner_uid:
-                yield jobflow.key, Priority.STARTED
+        for jobflow in claimants(job, jobflows):
+            yield jobflow.key, Priority.STARTED
 
 
-def bearers(job: Key, jobflows: Reader[JobFlow]) -> Iterator[JobFlow]:
-    """The JobFlows one of whose child names is that of `job`: wherever a hyphen may divide it."""
+def claimants(job: Job, jobflows: Reader[JobFlow]) -> Iterator[JobFlow]:
+    """The JobFlows that `job` is not of, and one of whose child names it bears: wherever a hyphen may divide it."""
     at = job.name.find("-")
     while at > 0:
-        jobflow = jobflows.get(Key(job.namespace, job.name[:at]))
-        if jobflow and any(child_name(jobflow.name, flow.name) == job.name for flow in jobflow.flows):
+        jobflow = jobflows.get(Key(job.metadata.namespace, job.name[:at]))
+        if jobflow and jobflow.uid != job.owner_uid and any(flow.name == job.name[at + 1 :] for flow in jobflow.flows):
             yield jobflow
         at = job.name.find("-", at + 1)
 

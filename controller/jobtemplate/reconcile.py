@@ -1,4 +1,8 @@
-"""Keep the status of JobTemplates true, and cheap: thousands of Jobs may be made from one template."""
+"""Keep the status of JobTemplates true, and cheap: thousands of Jobs may be made from one template, or from thousands.
+
+Nobody waits for this status, and each write of it costs the API server as much as the creation of a Job that somebody
+does wait for.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -13,6 +17,9 @@ from shared.kube.errors import NotFound
 
 PAUSE: Final = 5.0
 """Seconds between two writes of one template's status."""
+
+APART: Final = 0.05
+"""Seconds between two writes of the status of any templates."""
 
 
 class Cluster(Protocol):
@@ -44,6 +51,8 @@ class JobTemplateReconciler:
         self._writes = writes
         self._monotonic = monotonic
         self._written: dict[Key, float] = {}
+        self._free_at = monotonic()
+        """When the next write of any template's status may go out."""
 
     async def reconcile(self, key: Key) -> float | None:
         """One pass. Returns the seconds after which to look again, None for when something wakes it.
@@ -58,10 +67,10 @@ class JobTemplateReconciler:
         if wanted == template.status:
             return None
         now = self._monotonic()
-        wait = self._written.get(key, now - PAUSE) + PAUSE - now
+        wait = max(self._written.get(key, now - PAUSE) + PAUSE, self._free_at) - now
         if wait > 0:
             return wait
-        self._written[key] = now
+        self._written[key], self._free_at = now, now + APART
         async with self._writes:
             try:
                 await self._cluster.patch_jobtemplate_status(key, status_patch(template, wanted))

@@ -1,0 +1,84 @@
+"""How fast a wide JobFlow is created: one entry, then a thousand, then one, with Jobs of one second.
+
+    python -m tests.bench.bench_fan [WIDTH]
+
+Beside it stands a plain client that creates as many Jobs with 32 in flight, while the same player is at work. The
+process ends with 1 if a goal is missed.
+"""
+
+import asyncio
+import itertools
+import sys
+import time
+from contextlib import suppress
+from random import Random
+
+from shared.api.jobflow import JobFlow
+from shared.api.meta import Key
+from shared.kube.cache import Cache
+from shared.kube.reflector import Reflector
+from shared.kube.resources import JOBFLOWS, JOBS
+from tests.bench.bed import Bed, Sights, a_bed, a_bench_jobflow, a_plain_job, side_by_side, verdict, watching
+
+LONGEST_SILENCE = 3.0
+"""Seconds that may pass between two writes of the status while Jobs come and go."""
+
+
+async def measure(width: int) -> int:
+    names = [f"f{i:04}" for i in range(width)]
+    async with a_bed() as bed:
+        with bed.player("--delay=1"):
+            plain = await plain_client(bed, names)
+            ours, pauses = await controller(bed, names)
+    print(f"1 -> {width} -> 1, Jobs of one second: creates a second")
+    print(f"  plain client, 32 in flight  {plain:6.0f}")
+    print(f"  controller                  {ours:6.0f}   ratio {ours / plain:.2f}")
+    print(f"  status written every {max(pauses):.1f} s or sooner, {len(pauses) + 1} times")
+    missed = verdict("80 % of the plain client's rate", ours >= 0.8 * plain)
+    return missed + verdict("status written every 3 s or sooner", max(pauses) <= LONGEST_SILENCE)
+
+
+async def plain_client(bed: Bed, names: list[str]) -> float:
+    namespace = await bed.namespace("plain")
+    async with watching(bed, namespace) as sights:
+        await side_by_side(bed.client.create(JOBS, namespace, a_plain_job(f"bench-{it}", namespace)) for it in names)
+        await sights.until(len(names), 120)
+        return rate(sights, names)
+
+
+async def controller(bed: Bed, names: list[str]) -> tuple[float, list[float]]:
+    namespace = await bed.namespace("ours")
+    await side_by_side(bed.template(name, namespace) for name in ["first", *names, "last"])
+    flows = ["first", *[f"{name}: first" for name in names], f"last: {' '.join(names)}"]
+    with bed.controller():
+        async with watching(bed, namespace) as sights:
+            await bed.jobflow(a_bench_jobflow(namespace, *flows))
+            written: list[float] = []
+            following = asyncio.create_task(follow_status(bed, namespace, written))
+            await sights.until(len(names) + 2, 600)
+            await bed.finished(Key(namespace, "bench"), 60)
+            following.cancel()
+            with suppress(asyncio.CancelledError):
+                await following
+        print(f"  controller: {bed.writes():.0f} writes, {bed.writes() / len(names):.2f} for each Job")
+    return rate(sights, names), [later - earlier for earlier, later in itertools.pairwise(written)]
+
+
+async def follow_status(bed: Bed, namespace: str, written: list[float]) -> None:
+    """Note when the JobFlow's status was written."""
+
+    def take(old: JobFlow | None, new: JobFlow | None, /, *, initial: bool) -> None:
+        if old and new and old.status != new.status:
+            written.append(time.monotonic())
+
+    cache: Cache[JobFlow] = Cache()
+    await Reflector(bed.client, JOBFLOWS, cache, Random(0), take, namespace=namespace).run()
+
+
+def rate(sights: Sights, names: list[str]) -> float:
+    moments = [sights.created[f"bench-{name}"] for name in names]
+    return len(moments) / (max(moments) - min(moments))
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)))
