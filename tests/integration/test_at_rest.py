@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.support.kubectl import Object
+from tests.support.kubectl import VOLCANO_JOBS, Object
 from tests.support.programs import Program
+from tests.support.waiting import eventually
 from tests.support.workspace import Workspace, a_job, jobflow, jobtemplate, jobtemplates
 
 pytestmark = pytest.mark.integration
@@ -14,11 +15,32 @@ QUIET = 3
 
 def written(ns: Workspace, since: str, seconds: int = QUIET) -> list[str]:
     """Return who was written since a version, within some more seconds."""
+    listening = {"jobflows": seconds, "jobtemplates": 1, "jobs": 1}
     return [
         f"{kind} {each['kind']} {each['metadata']['name']}"
-        for plural in ("jobflows", "jobtemplates", "jobs")
-        for kind, each in ns.kubectl.history(plural, since, seconds)
+        for plural, more in listening.items()
+        for kind, each in ns.kubectl.history(plural, since, more)
     ]
+
+
+def settled(ns: Workspace) -> None:
+    """Wait until what was put off is written: each JobTemplate's Jobs, and whatever a second without a write shows."""
+
+    def templates_know_their_jobs() -> bool:
+        made: dict[str, list[str]] = {}
+        for name, job in sorted(ns.kubectl.by_name(VOLCANO_JOBS).items()):
+            if template := job["metadata"].get("annotations", {}).get("volcano.sh/createdByJobTemplate"):
+                made.setdefault(template.removeprefix(f"{ns.name}."), []).append(name)
+        templates = ns.kubectl.by_name("jobtemplates")
+        return made == {
+            name: template["status"]["jobDependsOnList"]
+            for name, template in templates.items()
+            if template.get("status", {}).get("jobDependsOnList")
+        }
+
+    assert eventually(templates_know_their_jobs)
+    while ns.kubectl.history("jobflows", ns.kubectl.version("jobflows")):
+        pass
 
 
 def test_a_finished_jobflow_is_written_no_more(ns: Workspace, player: Program) -> None:
@@ -69,12 +91,6 @@ def test_a_restart_finds_nothing_to_write(ns: Workspace) -> None:
     ns.cluster.controller.start()
 
     assert written(ns, since) == []
-
-
-def settled(ns: Workspace) -> None:
-    """Wait until what was put off is written: until a second has passed without a write, as the watch shows."""
-    while written(ns, ns.kubectl.version("jobflows"), seconds=1):
-        pass
 
 
 def test_a_jobtemplate_comes_back_with_all_that_was_written(ns: Workspace) -> None:
