@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -138,9 +138,11 @@ class CacheAgainstADict(RuleBasedStateMachine):
             ]
 
 
+CacheAgainstADict.TestCase.settings = settings(deadline=None)
 TestCacheAgainstADict = CacheAgainstADict.TestCase
 
 
+@settings(deadline=None)
 @given(st.lists(JOBS))
 def test_a_list_that_brings_nothing_new_tells_nothing(jobs: list[Job]) -> None:
     cache: Cache[Job] = Cache({"owner": owners})

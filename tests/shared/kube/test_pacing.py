@@ -1,11 +1,9 @@
 """Requests go out at the rate that was set, and not before the time that the server asked for."""
 
 import asyncio
-from random import Random
 
 import pytest
 
-from shared.kube.backoff import Backoff
 from shared.kube.errors import TooManyRequests, Unavailable
 from shared.kube.pacing import Gates, Rate
 
@@ -116,13 +114,3 @@ async def test_requests_that_were_under_way_do_not_shorten_the_wait() -> None:
     assert await slow == "sent"
     assert await also == "refused"
     assert await send(gates) == "held back for 8"
-
-
-def test_pauses_double_to_a_bound_with_chance_and_start_anew_after_quiet_minutes() -> None:
-    backoff = Backoff(Random(1))
-    pauses = [backoff.after_failure(now=0) for _ in range(9)]
-    bounds = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30, 30]
-    assert all(bound / 2 <= pause <= bound for pause, bound in zip(pauses, bounds, strict=True))
-    assert len(set(pauses)) == 9
-    assert backoff.after_failure(now=100) > 10
-    assert backoff.after_failure(now=100 + 120 + 31) <= 0.8
