@@ -133,7 +133,8 @@ def _merged_lists(shape: Shape, live: list[Any], applied: list[Any]) -> list[Any
 def without(shape: Shape, value: Any, given_up: FieldSet, owned: FieldSet) -> Any:
     """Return `value` less the fields in `given_up` that are not in `owned`, in place.
 
-    A field that the schema names counts as given up, or owned, when anything below it is.
+    A field that the schema names counts as given up, or owned, when anything below it is. What is empty then
+    goes too, unless somebody owns it for itself.
     """
     if type(value) is dict and shape.kind(value) is Kind.MAP:
         for name in list(value):
@@ -141,8 +142,10 @@ def without(shape: Shape, value: Any, given_up: FieldSet, owned: FieldSet) -> An
             named = shape.names(name)
             if _is_dropped(element, given_up, owned, named=named):
                 del value[name]
-            elif element in given_up:
+            elif element in given_up and value[name]:
                 value[name] = without(shape.field(name), value[name], given_up[element], owned.get(element, {}))
+                if value[name] in ({}, []) and not (element in owned and is_member(owned[element])):
+                    del value[name]
     elif type(value) is list and shape.kind(value) is Kind.LIST:
         kept = []
         for element, item in zip(shape.identify(value), value, strict=True):
