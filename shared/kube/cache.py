@@ -146,11 +146,13 @@ class _Index(Generic[T]):
         return (found,) if isinstance(found, Key) else found
 
     def move(self, key: Key, old: T | None, new: T | None) -> None:
-        before = set(self._values(old)) if old is not None else set()
-        after = set(self._values(new)) if new is not None else set()
-        for value in before - after:
+        before = tuple(self._values(old)) if old is not None else ()
+        after = tuple(self._values(new)) if new is not None else ()
+        if before == after:
+            return  # as nearly always
+        for value in set(before).difference(after):
             self._take_out(value, key)
-        for value in after - before:
+        for value in set(after).difference(before):
             self._put_in(value, key)
 
     def _put_in(self, value: str, key: Key) -> None:
