@@ -265,6 +265,8 @@ class Objects:
             faults += [fault for fault in broken if not old or fault not in judge(resource.schema, old)]
         if faults:
             raise invalid(resource, obj["metadata"].get("name", ""), faults)
+        if old is None:
+            call.warnings += strategies.limits(resource, obj)
         if resource.custom:
             known = validation.finalizer_warnings(old) if old else ()
             call.warnings += [warning for warning in validation.finalizer_warnings(obj) if warning not in known]

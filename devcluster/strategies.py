@@ -5,6 +5,7 @@ As the strategies of Kubernetes' registries: `prepare` fills in what the server 
 
 import base64
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from devcluster import causes, schema
 from devcluster.conditions import ConditionError, compiled
@@ -24,6 +25,26 @@ def check(resource: Resource, new: JSON, old: JSON | None) -> list[Cause]:
     """Return what is wrong by the rules of this kind."""
     find = _CHECK.get(resource.storage)
     return list(find(new, old)) if find else []
+
+
+def limits(resource: Resource, new: JSON) -> list[str]:
+    """Return warnings about what a real cluster would do with this object, and this server does not."""
+    if resource.storage.startswith("mutatingwebhookconfigurations."):
+        return ["the embedded API server stores mutating webhooks, but never calls them"]
+    if not resource.storage.startswith("customresourcedefinitions."):
+        return []
+    found = []
+    if (new["spec"].get("conversion") or {}).get("strategy") == "Webhook":
+        found.append("the embedded API server never calls conversion webhooks: versions differ by their name alone")
+    if any(_has_rules(version["schema"]) for version in new["spec"]["versions"]):
+        found.append("the embedded API server does not evaluate x-kubernetes-validations")
+    return found
+
+
+def _has_rules(source: Any) -> bool:
+    if isinstance(source, dict):
+        return "x-kubernetes-validations" in source or any(_has_rules(child) for child in source.values())
+    return isinstance(source, list) and any(_has_rules(child) for child in source)
 
 
 def _namespace(new: JSON, old: JSON | None) -> None:

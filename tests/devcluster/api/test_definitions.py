@@ -223,3 +223,16 @@ async def test_what_was_wrong_before_may_stay_as_it_is(api: Api):
 
     assert (label.code, worse.code) == (200, 422)
     await api.delete(f"{CRDS}/{crd['metadata']['name']}")
+
+
+async def test_what_the_embedded_server_does_not_do_it_says(embedded: Api):
+    crd = a_definition(embedded)
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["spec"]["x-kubernetes-validations"] = [{"rule": "self.size > 1"}]
+    mutating = {"metadata": {"name": "m"}, "webhooks": []}
+
+    defined = await embedded.post(CRDS, crd)
+    registered = await embedded.post("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", mutating)
+
+    assert defined.warnings == ("the embedded API server does not evaluate x-kubernetes-validations",)
+    assert registered.warnings == ("the embedded API server stores mutating webhooks, but never calls them",)
