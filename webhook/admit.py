@@ -21,7 +21,7 @@ from shared.rules.jobflow_update import faults_on_update
 from shared.rules.jobflow_warnings import TemplateFacts, warnings_on_create
 from shared.rules.jobtemplate import DEFAULTS, faults_in_jobtemplate
 from webhook import guards
-from webhook.review import MalformedReviewError, Operation, Request, read_review, write_review
+from webhook.review import Body, MalformedReviewError, Operation, Request, read_review, write_review
 from webhook.shapes import MisshapenError, read
 from webhook.verdict import ALLOWED, Verdict, allowed, broken, invalid, malformed
 
@@ -78,7 +78,7 @@ class Judged:
         return write_review(self.uid, verdict, KINDS[self.resource], name)
 
 
-def judge(body: bytes, resource: str, known: Known) -> Judged:
+def judge(body: Body, resource: str, known: Known) -> Judged:
     """What is to be answered to `body`, which was sent to the path of `resource`.
 
     Raises MalformedReviewError for what cannot even be answered with a review, and nothing else.

@@ -10,6 +10,7 @@ from aiohttp import web
 from shared.api.times import parse_duration
 from webhook.admit import KINDS
 from webhook.connections import Connection
+from webhook.review import Body
 
 PATHS: Final = {f"/validate/{resource}": resource for resource in KINDS}
 
@@ -47,11 +48,11 @@ def resource_of(http: web.BaseRequest) -> str:
     return resource
 
 
-async def read_body(http: web.BaseRequest, connection: Connection) -> bytes:
+async def read_body(http: web.BaseRequest, connection: Connection) -> Body:
     """The whole body. Raises HttpRefusalError where it is too large, or takes longer than the connection may."""
     content = http.content
     if content.is_eof():  # a small one comes together with its head
-        body = content.read_nowait()
+        body: Body = content.read_nowait()
     else:
         try:
             async with asyncio.timeout_at(connection.deadline):
@@ -64,18 +65,16 @@ async def read_body(http: web.BaseRequest, connection: Connection) -> bytes:
     return body
 
 
-async def _read(http: web.BaseRequest) -> bytes:
+async def _read(http: web.BaseRequest) -> bytearray:
     if "Expect" in http.headers:
         await http.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         http.writer.output_size = 0  # aiohttp takes what was written for the beginning of an answer
-    chunks: list[bytes] = []
-    size = 0
+    body = bytearray()
     async for chunk in http.content.iter_any():
-        size += len(chunk)
-        if size > MOST_BYTES:
+        if len(body) + len(chunk) > MOST_BYTES:
             raise _too_large()
-        chunks.append(chunk)
-    return b"".join(chunks)
+        body += chunk
+    return body
 
 
 def patience_of(http: web.BaseRequest) -> float:

@@ -23,13 +23,14 @@ API_VERSION: Final = "admission.k8s.io/v1"
 KIND: Final = "AdmissionReview"
 DEEPEST: Final = 200
 """How deep a review may be nested."""
-MOST_VALUES: Final = 600_000
+MOST_VALUES: Final = 512 * 1024
 """How many values a review may have: an object of the 1.3 MB that may be stored has a third of that, and 7 MiB of
 empty lists would be 300 MB of memory."""
 LONGEST_UID: Final = 256
 LONGEST_MESSAGE: Final = 200
 
 Json = dict[str, Any]
+Body = bytes | bytearray
 
 
 class MalformedReviewError(Exception):
@@ -93,7 +94,7 @@ class Request(Struct, frozen=True, rename="camel"):
         return self.old_object or {}
 
 
-def read_review(body: bytes, resource: str, kind: str) -> Request:
+def read_review(body: Body, resource: str, kind: str) -> Request:
     """The request in `body`, which must be about `resource` of our API group.
 
     Raises MalformedReviewError.
@@ -168,7 +169,7 @@ def _status(verdict: Verdict, kind: str, name: str) -> Json:
     }
 
 
-def parse(body: bytes) -> Any:
+def parse(body: Body) -> Any:
     """JSON as the API server reads it, or MalformedReviewError."""
     opened = body.count(b"{") + body.count(b"[")
     if opened + body.count(b",") > MOST_VALUES:  # those in strings as well, which makes it a quick look
@@ -181,7 +182,7 @@ def parse(body: bytes) -> Any:
     return tree
 
 
-def _parse_compact(body: bytes) -> Any:
+def _parse_compact(body: Body) -> Any:
     """A quick way for most of what API servers send; None where it does not lead to a certain end.
 
     What is written out again exactly as it was read has no key twice in an object, no half of a surrogate pair, and
@@ -189,12 +190,13 @@ def _parse_compact(body: bytes) -> Any:
     """
     try:
         tree = msgspec.json.decode(body)
-        return tree if msgspec.json.encode(tree) == body.rstrip(b"\n") else None
+        written = msgspec.json.encode(tree)
+        return tree if len(written) >= len(body) - 1 and body.removesuffix(b"\n") == written else None
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
 
 
-def _parse_strictly(body: bytes) -> Any:
+def _parse_strictly(body: Body) -> Any:
     """Every string and every object looked at, which takes two to three times as long."""
     try:
         text = body.decode("utf-8")

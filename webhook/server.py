@@ -25,7 +25,7 @@ from webhook.admit import AskUsers, Judged, Known, judge
 from webhook.connections import Connection
 from webhook.intake import HttpRefusalError, patience_of, read_body, resource_of
 from webhook.metrics import Metrics
-from webhook.review import MalformedReviewError
+from webhook.review import Body, MalformedReviewError
 from webhook.turns import NoTurnError, Turns
 from webhook.verdict import Verdict
 
@@ -157,7 +157,7 @@ class Server:
         about.update(method=http.method, path=http.raw_path, reason=str(wrong))
         return _refused(wrong)
 
-    async def _judge(self, body: bytes, resource: str) -> tuple[Judged, bytes]:
+    async def _judge(self, body: Body, resource: str) -> tuple[Judged, bytes]:
         """Judge a body here, or a large one in the thread; with the answer, where it does not depend on a question."""
         if len(body) < LARGE:
             judged, said = _judge_and_write(body, resource, self._known())
@@ -186,7 +186,7 @@ def _connection(http: web.BaseRequest) -> Connection:
     return cast("Connection", transport.get_protocol())
 
 
-def _judge_and_write(body: bytes, resource: str, known: Known) -> tuple[Judged, bytes]:
+def _judge_and_write(body: Body, resource: str, known: Known) -> tuple[Judged, bytes]:
     judged = judge(body, resource, known)
     return judged, b"" if isinstance(judged.verdict, AskUsers) else judged.answer(judged.verdict)
 

@@ -88,20 +88,25 @@ async def test_a_request_in_work_is_not_cut_off_by_the_time_for_reading_it() -> 
 
 
 async def test_a_client_that_reads_nothing_is_dropped() -> None:
-    async with serving(limits=SHORT) as webhook:
-        reader, writer = await webhook.connect()
-        transport = writer.transport
-        raw: socket.socket = transport.get_extra_info("socket")
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        transport.pause_reading()
-        bad = sent(creation(*(f"x{i}: nobody" for i in range(30))))
+    async with serving(limits=Limits(write=0.3)) as webhook:
+        narrow = socket.socket()
+        narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        narrow.connect(("127.0.0.1", webhook.port))
+        _, writer = await asyncio.open_connection(sock=narrow, ssl=webhook.tls, server_hostname="127.0.0.1")
+        await until(lambda: any(connection.transport for connection in webhook.listener._open))
+        for connection in webhook.listener._open:  # full sooner than by megabytes
+            assert connection.transport
+            connection.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+            connection.transport.set_write_buffer_limits(4096)
+        writer.transport.pause_reading()
+        refused = sent(creation(*["same"] * 30))
         with suppress(ConnectionError):
-            async with asyncio.timeout(20):
-                while not transport.is_closing():
-                    writer.write((head(len(bad)) + bad) * 20)
-                    await writer.drain()
-        assert transport.is_closing() or reader.exception()
-        await until(lambda: webhook.listener.connections == 0)
+            async with asyncio.timeout(30):
+                while webhook.listener.connections:
+                    writer.write((head(len(refused)) + refused) * 20)
+                    await asyncio.sleep(0.05)
+        assert webhook.listener.connections == 0
+        writer.transport.abort()
 
 
 async def test_silent_strangers_make_room_for_those_who_ask() -> None:

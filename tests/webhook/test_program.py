@@ -310,3 +310,53 @@ def test_a_port_that_is_taken_is_one_clear_line_and_code_1(tmp_path: Path) -> No
     assert ended.returncode == 1
     assert "Address already in use" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def peak_memory(webhook: Process) -> float:
+    """MiB that the process has had at most."""
+    lines = Path(f"/proc/{webhook.popen.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
+
+
+HOSTILE = {
+    "spaces": lambda size: b"{" + b" " * (size - 2) + b"}",
+    "a string": lambda size: b'{"a":"' + b"x" * (size - 8) + b'"}',
+    "escapes": lambda size: b'{"a":"' + b"\\u0001" * ((size - 8) // 6) + b'"}',
+    "numbers": lambda size: b"[" + b"1," * ((size - 3) // 2) + b"1]",
+    "lists": lambda size: b"[" + b"[]," * ((size - 4) // 3) + b"[]]",
+    "as many lists as there may be": lambda size: b"[" + b"[[]]," * 170_000 + b"1]",
+    "as many objects as there may be": lambda size: b"[" + b'{"a":{}},' * 170_000 + b"1]",
+    "nesting": lambda size: b"[" * size,
+    "flows": lambda size: sent(creation(*["x"] * 100_000)),
+    "one byte too many": lambda size: b" " * (size + 1),
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the memory of a process in /proc")
+def test_hostile_bodies_cost_little_memory(start: Start) -> None:
+    """Three of each kind at the same time, in chunks and with a length."""
+    webhook = start()
+    before = peak_memory(webhook)
+    statuses: set[int] = set()
+
+    def send(make: Callable[[int], bytes], *, in_chunks: bool) -> None:
+        connection = webhook.connect()
+        body = make(7 * 1024 * 1024)
+        pieces = (body[i : i + 65536] for i in range(0, len(body), 65536)) if in_chunks else body
+        try:
+            connection.request("POST", "/validate/jobflows", pieces, {"Content-Type": "application/json"})
+            statuses.add(connection.getresponse().status)
+        except OSError:
+            pass  # refused before all of it was sent
+        finally:
+            connection.close()
+
+    for make in HOSTILE.values():
+        senders = [threading.Thread(target=send, args=(make,), kwargs={"in_chunks": i % 2 == 0}) for i in range(3)]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join()
+    assert statuses <= {200, 400, 413, 503}
+    assert webhook.get("/readyz")[0] == 200
+    assert peak_memory(webhook) - before < 140
