@@ -68,6 +68,7 @@ def places(graph, way):
     pytest.param("a: c; b: a; c: b", [("a", "c", "b")], id="each depends on the next and the last on the first"),
     pytest.param("x: a; a: b; b: a", [("a", "b")], id="who only waits for a cycle is not on it"),
     pytest.param("a: b; b: a; c: d; d: c", [("a", "b"), ("c", "d")], id="independent ones are named each"),
+    pytest.param("z: y; y: z; a: b; b: a", [("z", "y"), ("a", "b")], id="in the order of the document"),
     pytest.param("a: b c; b: a; c: a", [("a", "b")], id="one group has one, the first target wins"),
     pytest.param("a: c b; b: a; c: a", [("a", "c")], id="as they are written, not by the alphabet"),
     pytest.param("a: b; b: c; c: a b", [("a", "b", "c")], id="through the first name, though another is shorter"),

@@ -55,6 +55,7 @@ def test_what_means_the_same_is_no_change(old, new):
                  ["spec.flows[1].dependsOn.targets"], id="their order"),
     pytest.param({"flows": [A, B]}, {"flows": [A, C]}, ["spec.flows[1].name"], id="a name"),
     pytest.param({"flows": [A, B]}, {"flows": [A, B, C]}, ["spec.flows[2]"], id="an entry added"),
+    pytest.param({"flows": [A]}, {"flows": [A, A]}, ["spec.flows[1]"], id="an entry once more"),
     pytest.param({"flows": [A, B]}, {"flows": [C, A, B]}, ["spec.flows[0]"], id="an entry put before"),
     pytest.param({"flows": [A, B, C]}, {"flows": [A, C]}, ["spec.flows[1]"], id="an entry removed"),
     pytest.param({"flows": [A, B, C]}, {"flows": [A, after("a"), C, {"name": "d"}]},

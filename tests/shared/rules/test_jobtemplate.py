@@ -133,3 +133,12 @@ def test_the_defaults_of_the_crd_are_no_change():
 @given(job_specs(), dns_labels)
 def test_a_valid_jobtemplate_has_no_fault(spec, name):
     assert told(spec, name) == []
+
+
+def test_what_one_rule_has_said_no_other_says_again():
+    unknown = {"event": "Podfailed", "action": "AbortJob"}
+    assert [fault.rule for fault in judged(changed("policies", [unknown, unknown]))] == ["policy-events-are-known"] * 2
+
+    spec = changed("tasks.0.partitionPolicy", {"totalPartitions": 2, "partitionSize": 1, "minPartitions": 1})
+    spec["tasks"][0]["minAvailable"] = 3
+    assert [fault.rule for fault in judged(spec)] == ["task-min-available-fits"]
