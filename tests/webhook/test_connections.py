@@ -88,7 +88,7 @@ async def test_a_request_in_work_is_not_cut_off_by_the_time_for_reading_it() -> 
 
 
 async def test_a_client_that_reads_nothing_is_dropped() -> None:
-    async with serving(limits=Limits(write=0.3)) as webhook:
+    async with serving(limits=Limits(request=60, write=0.3)) as webhook:
         narrow = socket.socket()
         narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         narrow.connect(("127.0.0.1", webhook.port))
