@@ -13,6 +13,7 @@ from shared.api.jobtemplate import JobTemplate
 from shared.api.meta import Key
 from shared.flow.names import child_name
 from shared.kube.cache import Reader
+from shared.rules.answer import answer
 from shared.rules.jobflow import plan_faults
 
 
@@ -59,5 +60,6 @@ def _faults(jobflow: JobFlow, memory: Memory, jobs: Mapping[str, Job]) -> tuple[
     if memory.faults is None or memory.faults[0] != generation or memory.faults[1]:
         began = {entry.name for entry in jobflow.status.job_status_list} | jobs.keys()
         started = [flow.name for flow in jobflow.flows if child_name(jobflow.name, flow.name) in began]
-        memory.faults = generation, tuple(str(fault) for fault in plan_faults(jobflow, started=started))
+        told = answer(plan_faults(jobflow, started=started)).causes
+        memory.faults = generation, tuple(str(fault) for fault in told)
     return memory.faults[1]
