@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from devcluster.builtin import VALIDATING
+from devcluster.calls import Call, Review
 from devcluster.conditions import ConditionError, all_hold
 from devcluster.errors import StatusError, forbidden, internal
-from devcluster.objects import Call, Review
 from devcluster.resources import JSON, Resource
 from devcluster.selection import Requirement, fits, from_selector
 from devcluster.store import Change, Store

@@ -10,13 +10,12 @@ from multidict import CIMultiDict
 
 from devcluster import protobuf
 from devcluster.errors import bad_request, unsupported_media_type
-from devcluster.objects import APPLY
-from devcluster.patches import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
+from devcluster.patches import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 
 LARGEST_BODY = 3 << 20  # as a real API server has it
-PATCH_TYPES = (APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH)
+PATCH_TYPES = (APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH)
 OBJECT_TYPES = ("application/json", "application/yaml", protobuf.MEDIA)
-YAML_TYPES = ("application/yaml", APPLY)
+YAML_TYPES = ("application/yaml", APPLY_PATCH)
 LONGEST_WARNING = 256
 
 

@@ -10,9 +10,9 @@ from functools import partial
 
 from devcluster import schema
 from devcluster.builtin import CRDS
+from devcluster.calls import Call, rfc3339
 from devcluster.deletion import DeleteOptions, Deletion
 from devcluster.identity import ADMIN
-from devcluster.objects import Call, rfc3339
 from devcluster.registry import Registry
 from devcluster.resources import JSON, Column, Resource
 from devcluster.store import Bucket, Change

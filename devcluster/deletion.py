@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from devcluster import causes
+from devcluster.calls import Call, Review, rfc3339, view
 from devcluster.errors import StatusError, conflict, forbidden, invalid_options, not_found
-from devcluster.objects import Call, Objects, Review, is_released, rfc3339, view
+from devcluster.objects import Objects, is_released
 from devcluster.resources import JSON, Resource
 from devcluster.store import Key, Stale, Stored, as_stored
 from devcluster.strategies import PERMANENT_NAMESPACES

@@ -9,10 +9,10 @@ waits until they have forgotten it. Owners are known by uid. It writes as the re
 import asyncio
 from collections import deque
 
+from devcluster.calls import Call, Target
 from devcluster.deletion import FOREGROUND, ORPHAN, DeleteOptions, Deletion
 from devcluster.errors import StatusError
 from devcluster.identity import GARBAGE_COLLECTOR
-from devcluster.objects import Call, Target
 from devcluster.patches import MERGE_PATCH
 from devcluster.registry import Registry
 from devcluster.resources import JSON

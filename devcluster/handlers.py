@@ -9,6 +9,7 @@ from aiohttp import web
 
 from devcluster import causes
 from devcluster.bodies import PATCH_TYPES, answer, read_body
+from devcluster.calls import Call, Target
 from devcluster.deletion import Deletion, read_options
 from devcluster.errors import (
     StatusError,
@@ -22,8 +23,7 @@ from devcluster.errors import (
 from devcluster.faults import Action
 from devcluster.identity import User
 from devcluster.listing import list_page, read_selector
-from devcluster.objects import APPLY, Call, Target
-from devcluster.patches import STRATEGIC_PATCH
+from devcluster.patches import APPLY_PATCH, STRATEGIC_PATCH
 from devcluster.registry import Registry
 from devcluster.resources import JSON, Resource
 from devcluster.reviews import Reviews
@@ -130,7 +130,7 @@ class Handlers:
         known = tuple(media for media in PATCH_TYPES if media != STRATEGIC_PATCH or not resource.custom)
         view, body = self._view(request, resource), await read_body(request, known)
         call = read_call(request, route, user)
-        applies = request.content_type == APPLY
+        applies = request.content_type == APPLY_PATCH
         if applies and not request.query.get("fieldManager"):
             missing = causes.required("fieldManager", "is required for apply patch")
             raise invalid_options("PatchOptions", [missing])

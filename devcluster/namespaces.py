@@ -7,10 +7,10 @@ As the real one it deletes each resource as a collection, as
 import asyncio
 from collections import Counter
 
+from devcluster.calls import Call, rfc3339
 from devcluster.deletion import DeleteOptions, Deletion
 from devcluster.errors import StatusError
 from devcluster.identity import ADMIN, NAMESPACE_CONTROLLER
-from devcluster.objects import Call, rfc3339
 from devcluster.registry import Registry
 from devcluster.resources import JSON, Resource
 from devcluster.store import Change

@@ -7,97 +7,32 @@ the webhooks are asked, then it is written, unless somebody was faster. `deletio
 import json
 import secrets
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any, Protocol
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
 
 from devcluster import apply, causes, schema, strategies, validation
+from devcluster.calls import Admission, Call, Review, Target, rfc3339, stored_form, view
 from devcluster.errors import (
     StatusError,
     already_exists,
     apply_conflicts,
     bad_request,
-    conflict,
     forbidden,
     invalid,
     not_found,
 )
-from devcluster.identity import User
-from devcluster.patches import PatchError, apply_patch
+from devcluster.patches import APPLY_PATCH, PatchError, apply_patch
+from devcluster.reading import check_identity, check_type, decode, metadata_of, read, readable, settle_namespace
 from devcluster.resources import JSON, Cause, Resource
 from devcluster.schema.defaulting import copied
-from devcluster.store import Key, Stale, Store, Stored, TooLarge, as_stored
+from devcluster.store import Stale, Store, Stored, TooLarge, as_stored
 
-APPLY = "application/apply-patch+yaml"
 NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 LONGEST_PREFIX = 58  # of a generated name
 NEVER_CHANGE = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 Make = Callable[[JSON], JSON]
-
-
-@dataclass(slots=True)
-class Call:
-    """Who writes, and how."""
-
-    user: User
-    manager: str = "unknown"
-    dry_run: bool = False
-    field_validation: str = "Ignore"  # or Warn, or Strict
-    options: JSON = field(default_factory=dict)  # as the webhook sees them
-    warnings: list[str] = field(default_factory=list)  # for the caller
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Which object is written, and through which subresource."""
-
-    resource: Resource
-    namespace: str
-    name: str
-    subresource: str = ""
-
-    @property
-    def key(self) -> Key:
-        """Return where it lies in its bucket."""
-        return (self.namespace, self.name)
-
-
-@dataclass(frozen=True, slots=True)
-class Review:
-    """What the webhooks are asked about. Objects are dicts in the version of `resource`."""
-
-    operation: str  # CREATE, UPDATE, DELETE
-    resource: Resource
-    namespace: str
-    name: str  # empty in a deletecollection
-    subresource: str
-    new: JSON | None
-    old: JSON | None
-
-
-class Admission(Protocol):
-    """Those who may refuse a write at the last moment."""
-
-    async def review(self, call: Call, review: Review) -> None:
-        """Return, or raise the StatusError that the caller gets."""
-
-
-def rfc3339(moment: datetime) -> str:
-    """Return a time as metadata has it."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def view(resource: Resource, obj: JSON) -> JSON:
-    """Return a stored object as this resource shows it."""
-    return resource.from_stored(obj) if resource.from_stored else obj
-
-
-def stored_form(resource: Resource, obj: JSON) -> JSON:
-    """Return an object of this resource as it is stored."""
-    return resource.to_stored(obj) if resource.to_stored else obj
 
 
 class Objects:
@@ -112,11 +47,11 @@ class Objects:
         self, call: Call, resource: Resource, namespace: str, obj: JSON, *, tracked: bool = False
     ) -> Stored:
         """Create an object and return it. `tracked`: its managedFields are right already."""
-        _decode(call, resource, obj)
-        meta = _metadata(obj)
+        decode(call, resource, obj)
+        meta = metadata_of(obj)
         if meta.get("resourceVersion"):
             raise bad_request("resourceVersion should not be set on objects to be created")
-        _settle_namespace(resource, meta, namespace)
+        settle_namespace(resource, meta, namespace)
         self._check_namespace(resource, namespace, str(meta.get("name", "")))
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = self._generate_name(resource, namespace, meta["generateName"])
@@ -128,7 +63,7 @@ class Objects:
         if resource.has_status and resource.storage != "namespaces":
             obj.pop("status", None)
         obj = stored_form(resource, obj)
-        with _readable(resource):
+        with readable(resource):
             strategies.prepare(resource, obj, None)
         if not tracked:
             apply.track_update(None, obj, call.manager, meta["creationTimestamp"], resource.schema)
@@ -148,20 +83,20 @@ class Objects:
 
         Where the body says no resourceVersion, and need not, it overwrites whatever comes between.
         """
-        _decode(call, target.resource, body)
+        decode(call, target.resource, body)
         return await self._write(call, target, lambda _: copied(body), tracked=False)
 
     async def patch(
         self, call: Call, target: Target, content_type: str, body: Any, *, force: bool = False
     ) -> tuple[Stored, bool]:
         """Patch an object; return what is stored now, and whether the patch (an apply) has created it."""
-        if content_type == APPLY:
+        if content_type == APPLY_PATCH:
             return await self._apply(call, target, body, force=force)
 
         def make(existing: JSON) -> JSON:
             try:
                 patched = apply_patch(content_type, existing, body)
-                if fault := _read(call, target.resource, patched):
+                if fault := read(call, target.resource, patched):
                     raise _unreadable_patch(apply_patch(content_type, existing, body), fault)
             except PatchError as error:
                 raise _patch_refused(error) from None
@@ -171,13 +106,13 @@ class Objects:
 
     async def _apply(self, call: Call, target: Target, body: Any, *, force: bool) -> tuple[Stored, bool]:
         resource = target.resource
-        _check_type(resource, body)
+        check_type(resource, body)
         if fault := validation.malformed_metadata(body):
             raise bad_request(fault)
-        meta = _metadata(body)
+        meta = metadata_of(body)
         if meta.get("managedFields"):
             raise bad_request("metadata.managedFields must be nil")
-        _settle_namespace(resource, dict(meta), target.namespace)  # it is compared as it came
+        settle_namespace(resource, dict(meta), target.namespace)  # it is compared as it came
         now = rfc3339(self.now())
 
         def make(existing: JSON | None) -> JSON:
@@ -189,7 +124,7 @@ class Objects:
                 raise apply_conflicts(str(clash), clash.conflicts) from None
             except apply.ApplyError as error:
                 raise StatusError(500, "", str(error)) from None
-            _read(call, resource, applied)
+            read(call, resource, applied)
             return applied
 
         while True:
@@ -242,10 +177,10 @@ class Objects:
     def _next(self, call: Call, target: Target, before: JSON, wanted: JSON) -> JSON:
         """Return the stored form of what `wanted` makes of `before`. Raises StatusError."""
         resource = target.resource
-        _check_type(resource, wanted)
-        _check_identity(resource, target.key, before["metadata"], _metadata(wanted))
+        check_type(resource, wanted)
+        check_identity(target, before["metadata"], metadata_of(wanted))
         new = _merge(resource, before, stored_form(resource, wanted), target.subresource)
-        with _readable(resource):
+        with readable(resource):
             strategies.prepare(resource, new, before)
         if resource.has_generation and _differs(before, new):
             new["metadata"]["generation"] = before["metadata"].get("generation", 0) + 1
@@ -257,7 +192,7 @@ class Objects:
             faults = validation.validate_metadata(obj, namespaced=resource.namespaced)
         else:
             faults = validation.validate_metadata_update(obj, old)
-        with _readable(resource):
+        with readable(resource):
             faults += strategies.check(resource, obj, old)
         if resource.schema is not None:
             judge = schema.validate_status if subresource == "status" else schema.validate
@@ -285,99 +220,11 @@ class Objects:
             raise forbidden(resource, name, message, [Cause("NamespaceTerminating", why, "metadata.namespace")])
 
 
-@contextmanager
-def _readable(resource: Resource) -> Iterator[None]:
-    """Refuse an object of a built-in kind, for which there is no schema here, when its fields are of other types."""
-    try:
-        yield
-    except (AttributeError, KeyError, TypeError) as error:
-        raise bad_request(
-            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {error}'
-        ) from None
-
-
 def is_released(obj: JSON) -> bool:
     """Say whether a deleting object has nobody left to wait for."""
     meta = obj["metadata"]
     held = meta.get("finalizers") or (obj.get("kind") == "Namespace" and (obj.get("spec") or {}).get("finalizers"))
     return "deletionTimestamp" in meta and not held
-
-
-def _decode(call: Call, resource: Resource, obj: Any) -> None:
-    """Read a body, in place. Raises StatusError."""
-    _check_type(resource, obj)
-    if fault := _read(call, resource, obj):
-        raise bad_request(
-            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {fault}'
-        )
-
-
-def _read(call: Call, resource: Resource, obj: JSON) -> str:
-    """Read an object by its schema, in place: drop what is unknown, fill in defaults. Return why it cannot be read.
-
-    That is metadata of other types, and unknown fields for who asks strictly.
-    """
-    if fault := validation.malformed_metadata(obj):
-        return fault
-    if resource.schema is None:
-        return ""
-    unknown = [f'unknown field "{path}"' for path in schema.prune(resource.schema, obj)]
-    schema.apply_defaults(resource.schema, obj)
-    if unknown and call.field_validation == "Strict":
-        return f"strict decoding error: {', '.join(unknown)}"
-    if call.field_validation == "Warn":
-        call.warnings += unknown
-    return ""
-
-
-def _check_type(resource: Resource, obj: Any) -> None:
-    if not isinstance(obj, dict):
-        raise bad_request(f"couldn't get version/kind; json parse error: expected an object, got {type(obj).__name__}")
-    obj.setdefault("apiVersion", resource.api_version)
-    obj.setdefault("kind", resource.kind)
-    if obj["apiVersion"] != resource.api_version:
-        raise bad_request(
-            f"the API version in the data ({obj['apiVersion']}) does not match the expected API version"
-            f" ({resource.api_version})"
-        )
-    if obj["kind"] != resource.kind:
-        raise bad_request(
-            f'{obj["kind"]} in version "{resource.version}" cannot be handled as a {resource.kind}: '
-            f"the kind in the data does not match the expected kind ({resource.kind})"
-        )
-
-
-def _metadata(obj: JSON) -> JSON:
-    meta: JSON = obj.get("metadata") or {}
-    obj["metadata"] = meta
-    return meta
-
-
-def _settle_namespace(resource: Resource, meta: JSON, namespace: str) -> None:
-    if not resource.namespaced:
-        meta.pop("namespace", None)
-    elif meta.setdefault("namespace", namespace) != namespace:
-        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-
-
-def _check_identity(resource: Resource, key: tuple[str, str], before: JSON, wanted: JSON) -> None:
-    """Refuse a body that is meant for another object, or for another version of this one."""
-    namespace, name = key
-    _settle_namespace(resource, wanted, namespace)
-    if wanted.setdefault("name", name) != name:
-        raise bad_request(f"the name of the object ({wanted['name']}) does not match the name on the URL ({name})")
-    if wanted.get("uid") and wanted["uid"] != before["uid"]:
-        why = f"Precondition failed: UID in precondition: {wanted['uid']}, UID in object meta: {before['uid']}"
-        raise conflict(resource, name, why)
-    version = wanted.get("resourceVersion")
-    if version and version != before["resourceVersion"]:
-        raise conflict(resource, name)
-    if not version and resource.custom:
-        cause = Cause(
-            "FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion"
-        )
-        raise invalid(resource, name, [cause], kind=resource.plural)
-    wanted["resourceVersion"] = before["resourceVersion"]
 
 
 def _merge(resource: Resource, before: JSON, wanted: JSON, subresource: str) -> JSON:

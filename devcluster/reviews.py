@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from datetime import datetime
 
+from devcluster.calls import rfc3339
 from devcluster.identity import Tokens, User, service_account
-from devcluster.objects import rfc3339
 from devcluster.rbac import Attributes, Authorizer
 from devcluster.resources import JSON
 from devcluster.store import Stored

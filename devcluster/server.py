@@ -25,6 +25,7 @@ from devcluster import certificates, rbac
 from devcluster.admission import Webhooks
 from devcluster.bodies import LARGEST_BODY, answer
 from devcluster.builtin import BUILTIN
+from devcluster.calls import Call
 from devcluster.crds import Definitions
 from devcluster.deletion import Deletion
 from devcluster.documents import Documents
@@ -34,7 +35,7 @@ from devcluster.garbage import GarbageCollector
 from devcluster.handlers import Handlers
 from devcluster.identity import ADMIN, ANYONE, Tokens, User
 from devcluster.namespaces import NamespaceController
-from devcluster.objects import Call, Objects
+from devcluster.objects import Objects
 from devcluster.rbac import Attributes, Authorizer
 from devcluster.registry import Registry
 from devcluster.resources import JSON

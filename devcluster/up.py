@@ -11,8 +11,8 @@ from pathlib import Path
 import yaml
 
 from devcluster.builtin import CRDS
+from devcluster.calls import Call
 from devcluster.identity import ADMIN
-from devcluster.objects import Call
 from devcluster.player.command import add_rules, rules_of
 from devcluster.player.player import Player
 from devcluster.resources import JSON

@@ -11,8 +11,8 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from devcluster.calls import Call, Review
 from devcluster.errors import StatusError
-from devcluster.objects import Call, Review
 from devcluster.resources import JSON
 
 LARGEST_ANSWER = 8 << 20
