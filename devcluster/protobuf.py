@@ -116,12 +116,15 @@ def decode(body: bytes) -> JSON:
     """Return the object that a body has. Raises ProtobufError."""
     if not body.startswith(MAGIC):
         raise ProtobufError("the body does not begin as Kubernetes' Protobuf does")
-    envelope = _message("Unknown", body[len(MAGIC) :])
-    types: JSON = envelope.get("typeMeta", {})
-    kind = types.get("kind", "")
-    if kind not in MESSAGES:
-        raise ProtobufError(f"{kind} is not read as Protobuf here; send it as JSON, with kubectl create -f")
-    return types | _message(kind, envelope.get("raw", b""))
+    try:
+        envelope = _message("Unknown", body[len(MAGIC) :])
+        types: JSON = envelope.get("typeMeta", {})
+        kind = types.get("kind", "")
+        if kind not in MESSAGES:
+            raise ProtobufError(f"{kind} is not read as Protobuf here; send it as JSON, with kubectl create -f")
+        return types | _message(kind, envelope.get("raw", b""))
+    except (TypeError, AttributeError, OverflowError, OSError, UnicodeDecodeError) as error:
+        raise ProtobufError(f"a field is of another type: {error}") from None
 
 
 def _message(name: str, data: bytes) -> JSON:
