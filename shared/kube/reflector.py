@@ -36,7 +36,10 @@ TOO_SHORT: Final = 1.0
 """A watch that ends sooner than this is a failure, however politely it ended."""
 
 TRIES_TO_RESUME: Final = 5
-"""Failures in a row after which the place in the watch is given up for a list."""
+"""Failures in a row, answered by the server, after which the place in the watch is given up for a list."""
+
+SILENCES: Final = 2
+"""Watches in a row that brought nothing at all, after which a list is asked for: something may hold events back."""
 
 OLD_LISTS: Final = 3
 """Lists in a row that may be older than what was seen before, until an older state is taken for the truth."""
@@ -89,6 +92,7 @@ class Reflector(Generic[T]):
         self._whole = False
         """The next list asks for everything at once: page by page it was outrun by the server's forgetting."""
         self._failures = 0
+        self._silences = 0
         self._trouble = "not listed yet"
         self._in_touch_at: float | None = None
 
@@ -128,7 +132,7 @@ class Reflector(Generic[T]):
         self._refuse_older(version)
         self._reached(version)
         await self._tell(self._cache.replace(listed, keep=unread, within=self._namespace), initial)
-        self._failures, self._in_touch_at = 0, asyncio.get_running_loop().time()
+        self._all_is_well()
         if initial:
             log.info("listed", extra={"resource": self._resource.plural, "objects": len(listed)})
             self.synced.set()
@@ -190,7 +194,7 @@ class Reflector(Generic[T]):
             self._on_change(old, new, initial=False)
         if event.version:
             self._reached(event.version)
-        self._failures, self._in_touch_at = 0, asyncio.get_running_loop().time()
+        self._all_is_well()
 
     def _report(self, unread: Unread) -> None:
         self._client.metrics.unread(self._resource.plural)
@@ -214,6 +218,10 @@ class Reflector(Generic[T]):
                 return self._cache.remove(known)
         return ()
 
+    def _all_is_well(self) -> None:
+        self._failures = self._silences = 0
+        self._in_touch_at = asyncio.get_running_loop().time()
+
     def _reached(self, version: str) -> None:
         self._version = version
         self._newest = int(version) if version.isdecimal() else 0
@@ -224,14 +232,16 @@ class Reflector(Generic[T]):
         self._trouble = str(trouble)
         if trouble.reason == "Silent":
             # The connection is at fault, not the server, and it had two minutes to say something.
+            self._silences += 1
             pause = 0.0
         else:
-            self._failures += 1
+            # Where nobody answers, nothing speaks against the place that we had: an outage costs the server no list.
+            self._failures += trouble.reason != "ConnectionFailed"
             pause = max(self._backoff.after_failure(now), trouble.retry_after or 0)
         resumable = isinstance(trouble, Unavailable | TooManyRequests | Unauthorized)
         if isinstance(trouble, BrokenStream):
             self._client.metrics.unread(self._resource.plural)
-        if not resumable or self._failures >= TRIES_TO_RESUME:
+        if not resumable or self._failures >= TRIES_TO_RESUME or self._silences >= SILENCES:
             self._version = None
         log.log(
             logging.INFO if isinstance(trouble, Gone) else logging.WARNING,

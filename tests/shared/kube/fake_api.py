@@ -119,6 +119,8 @@ class FakeApi:
         self.scripts: list[tuple[str, str, Script]] = []
         self.missing: set[str] = set()
         """Resources whose CRD is not installed."""
+        self.held_back: set[str] = set()
+        """Resources whose new watches bring nothing at all, as behind a proxy that waits for the end of an answer."""
         self.closed = False
 
     # What the cluster does
@@ -215,7 +217,7 @@ class FakeApi:
         if scripted:
             yield Whole(scripted)
             return
-        watch = Watch(resource)
+        watch = Watch(resource, frozen=resource in self.held_back)
         watch.send(*(event(kind, obj) for at, of, kind, obj in self.history if of == resource and at > since))
         self.watches.append(watch)
         timer = asyncio.get_running_loop().call_later(int(dict(request.query)["timeoutSeconds"]), watch.end)

@@ -204,6 +204,15 @@ class TestTheWatch:
             assert api.requests("watch", "jobs")[1].at - frozen_at >= 100
         assert len(api.requests("list", "jobs")) == 1
 
+    async def test_that_somebody_holds_back_gives_way_to_lists(self, api: FakeApi) -> None:
+        api.held_back.add("jobs")
+        async with following(api) as follower:
+            await follower.reflector.synced.wait()
+            for name in "abc":
+                running(api, name)
+                await asyncio.sleep(300)
+                assert follower.holds_what_is_there()
+
     async def test_is_not_opened_anew_while_bookmarks_come(self, api: FakeApi) -> None:
         async with following(api) as follower:
             await follower.reflector.synced.wait()
@@ -377,6 +386,17 @@ class TestAServerInTrouble:
             api.scripts.clear()
             running(api, "b")
             await asyncio.sleep(30)
+            assert follower.holds_what_is_there()
+        assert len(api.requests("list", "jobs")) == 1, "it knew its place"
+
+    async def test_that_answers_no_again_and_again_is_asked_for_a_list(self, api: FakeApi) -> None:
+        async with following(api) as follower:
+            await follower.reflector.synced.wait()
+            await asyncio.sleep(10)
+            api.fail("watch", "jobs", 500, times=1000)
+            api.open("jobs").end()
+            running(api, "a")
+            await asyncio.sleep(60)
             assert follower.holds_what_is_there()
 
     async def test_that_ends_every_watch_at_once_is_not_hammered(self, api: FakeApi) -> None:
