@@ -178,12 +178,10 @@ class Reflector(Generic[T]):
             silence=SILENCE,
         ) as events:
             began = self._in_touch_at = clock()
-            received = False
             async for event in events:
                 self._take(event)
-                received = True
-        # One that brought something is no failure: a busy server ends the watch of whoever reads too slowly.
-        if not received and clock() - began < TOO_SHORT:
+        # One that got on is no failure: a busy server ends the watch of whoever reads too slowly.
+        if self._version == version and clock() - began < TOO_SHORT:
             raise Unavailable("the watch ended as soon as it had begun", reason="ShortWatch")
         self._failures = 0
 

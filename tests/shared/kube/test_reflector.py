@@ -408,6 +408,27 @@ class TestAServerInTrouble:
                     watch.end()
         assert len(api.seen) <= 30
 
+    async def test_that_ends_every_watch_after_a_word_that_is_no_news_is_not_hammered(self, api: FakeApi) -> None:
+        async with following(api) as follower:
+            await follower.reflector.synced.wait()
+            for _ in range(600):
+                await asyncio.sleep(0.5)
+                for watch in api.watches:
+                    watch.send(bookmark(api.version))
+                    watch.end()
+        assert len(api.seen) <= 30
+
+    async def test_that_ends_the_watch_of_a_slow_reader_is_caught_up_with_at_once(self, api: FakeApi) -> None:
+        async with following(api) as follower:
+            await follower.reflector.synced.wait()
+            for number in range(50):
+                await asyncio.sleep(0.1)
+                running(api, f"job-{number}")
+                api.open("jobs").end()
+            await asyncio.sleep(0.1)
+            assert follower.holds_what_is_there()
+        assert len(api.requests("list", "jobs")) == 1
+
     async def test_that_is_well_for_two_minutes_is_asked_at_once_again(self, api: FakeApi) -> None:
         api.fail("list", "jobs", 500, times=8)
         async with following(api) as follower:
