@@ -27,7 +27,7 @@ from controller.jobflow.status import is_worth_storing_at_once, observe
 from controller.jobflow.status_patch import differs, status_patch
 from controller.jobflow.triggers import Wake
 from shared.api.job import Job
-from shared.api.jobflow import JobFlow
+from shared.api.jobflow import FINISHED, JobFlow
 from shared.api.jobtemplate import JobTemplate
 from shared.api.meta import Key
 from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound, Refused
@@ -86,9 +86,12 @@ class JobFlowReconciler:
         jobflow = memory.latest(cached)
         live = LiveLook(jobflow, memory, self._cluster, self._monotonic)
         try:
-            return await self._pass(jobflow, memory, live)
+            after = await self._pass(jobflow, memory, live)
         except Superseded as superseded:
             return None if superseded.gone else 0.0
+        if after is None and cached.phase in FINISHED:
+            self._memories.pop(cached.uid, None)  # ten thousand of them may lie in the cluster for weeks
+        return after
 
     async def _pass(self, jobflow: JobFlow, memory: Memory, live: LiveLook) -> float | None:
         seen = await self._verify(self._look(jobflow, memory), memory)
@@ -222,10 +225,10 @@ class JobFlowReconciler:
     # What the informers tell
 
     def on_jobflow(self, old: JobFlow | None, new: JobFlow | None) -> Iterator[Wake]:
-        """A JobFlow was added, changed or deleted. The answer to our own write is no news."""
+        """A JobFlow was added, changed or deleted. The answer to our own write is no news, but for the last one."""
         if new is None and old is not None:
             self._memories.pop(old.uid, None)
-        memory = self._memories.get(new.uid) if new else None
+        memory = self._memories.get(new.uid) if new and new.phase not in FINISHED else None
         if new is None or memory is None or memory.written_version != new.metadata.resource_version:
             yield from triggers.on_jobflow(old, new)
 

@@ -1,6 +1,7 @@
 import itertools
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,6 +42,16 @@ async def test_a_diamond_runs_in_the_order_of_its_dependencies_and_succeeds() ->
     assert world.status()["state"]["phase"] == "Succeed"
     assert world.status()["progress"] == "4/4"
     assert world.counts.seen == [("", "Pending"), ("Pending", "Running"), ("Running", "Succeed")]
+
+
+@pytest.mark.parametrize("policy", ["retain", "delete"])
+async def test_nothing_is_remembered_of_a_jobflow_that_has_finished(policy: str) -> None:
+    world = a_world("get", policy=policy)
+    await world.settle(1)
+    await complete(world, "get")
+    await world.settle(30)
+    assert world.status()["state"]["phase"] == "Succeed"
+    assert world.reconciler._memories == {}
 
 
 async def test_at_rest_nothing_is_written() -> None:
