@@ -26,7 +26,7 @@ from shared.kube.watch import Bookmark, Change, Unclear
 
 log = logging.getLogger(__name__)
 
-SHORTEST_WATCH: Final = (300.0, 600.0)
+WATCH_LASTS: Final = (300.0, 600.0)
 """Bounds of the seconds after which the server is asked to end a watch, so that many do not end together."""
 
 SILENCE: Final = 120.0
@@ -174,7 +174,7 @@ class Reflector(Generic[T]):
             self._resource,
             version,
             namespace=self._namespace,
-            lasting=self._random.uniform(*SHORTEST_WATCH),
+            lasting=self._random.uniform(*WATCH_LASTS),
             silence=SILENCE,
         ) as events:
             began = self._in_touch_at = clock()
