@@ -13,6 +13,7 @@ from tests.support.workspace import (
     created_out_of_turn,
     creations,
     jobflow,
+    jobtemplate,
     jobtemplates,
 )
 
@@ -293,7 +294,9 @@ def test_kubectl_get_w_shows_each_change_as_it_comes(ns: Workspace) -> None:
 
 def test_labels_are_cut_where_names_are_long_and_annotations_are_whole(ns: Workspace) -> None:
     template = "t" * 57
-    ns.kubectl.apply(*jobtemplates(template), jobflow("f", template))
+    obj = jobtemplate(template)
+    obj["spec"]["tasks"][0]["name"] = "t"  # a Pod's name has that in it too
+    ns.kubectl.apply(obj, jobflow("f", template))
 
     job = ns.wait_for_job(f"f-{template}")
 
