@@ -21,6 +21,7 @@ from shared.rules.jobflow_update import faults_on_update
 from shared.rules.jobflow_warnings import TemplateFacts, warnings_on_create
 from shared.rules.jobtemplate import DEFAULTS, faults_in_jobtemplate
 from webhook import guards
+from webhook.glance import is_plainly_right
 from webhook.review import Body, MalformedReviewError, Operation, Request, read_review, write_review
 from webhook.shapes import MisshapenError, read
 from webhook.verdict import ALLOWED, Verdict, allowed, broken, invalid, malformed
@@ -102,8 +103,10 @@ def create_jobflow(request: Request, known: Known) -> Verdict:
     """A JobFlow that can never finish is refused before it begins."""
     jobflow = read(request.new, JobFlow)
     size = len(msgspec.json.encode(request.new))
-    if faults := faults_on_create(jobflow, max_flows=known.max_flows, size=size):
-        return invalid(faults)
+    if not is_plainly_right(jobflow, known.max_flows, size):
+        faults = faults_on_create(jobflow, max_flows=known.max_flows, size=size)
+        if faults:
+            return invalid(faults)
     return allowed(warnings_on_create(jobflow, known.templates(request.namespace)))
 
 

@@ -233,6 +233,7 @@ def _float(digits: str) -> float:
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_LEAVES: Final = frozenset({str, int, float, bool, type(None)})
 _TOO_DEEP: Final = f"the body must not be nested deeper than {DEEPEST}"
 
 
@@ -240,14 +241,14 @@ def _is_deeper(tree: Any, most: int) -> bool:
     """Level by level, for recursion is what is to be prevented."""
     level = [tree]
     for _ in range(most):
-        level = [
-            child
-            for parent in level
-            for child in (parent.values() if type(parent) is dict else parent)
-            if type(child) is dict or type(child) is list
-        ]
-        if not level:
+        below: list[Any] = []
+        for parent in level:
+            children = parent.values() if type(parent) is dict else parent
+            if not _LEAVES.issuperset(map(type, children)):
+                below += (child for child in children if type(child) not in _LEAVES)
+        if not below:
             return False
+        level = below
     return True
 
 

@@ -202,7 +202,7 @@ async def test_a_fault_of_ours_is_not_allowed_and_leaves_the_server_standing(
 
     monkeypatch.setattr("webhook.admit.faults_on_create", fail)
     async with serving() as webhook:
-        status, response = await webhook.post(creation("get"))
+        status, response = await webhook.post(creation("train: get", "get"))
         assert status == 200
         assert (response["uid"], response["allowed"], response["status"]["code"]) == (UID, False, 500)
         assert "secret" not in json.dumps(response)
