@@ -114,6 +114,34 @@ async def test_every_kind_of_change_wakes_alone_with_resync_off(api: FakeApi) ->
         assert running.phase() == "Succeed"
 
 
+async def test_the_arrival_of_a_template_starts_within_a_second_what_waited_for_it(api: FakeApi) -> None:
+    del api.objects["jobtemplates"][Key("ml", "get")]
+    async with controlling(api, resync_period=0) as running:
+        post(api, "get")
+        await asyncio.sleep(600)
+        assert running.jobs() == []
+        api.put("jobtemplates", "get", spec=TEMPLATE)
+        await asyncio.sleep(1)
+        assert running.jobs() == ["etl-get"]
+
+
+async def test_a_template_says_which_jobs_exist_from_it_whoever_changed_that(api: FakeApi) -> None:
+    def told() -> Any:
+        return api.objects["jobtemplates"][Key("ml", "get")].get("status", {}).get("jobDependsOnList", [])
+
+    async with controlling(api, resync_period=0) as running:
+        post(api, "get")
+        post(api, "get", name="other")
+        await asyncio.sleep(10)
+        assert told() == running.jobs() == ["etl-get", "other-get"]
+        api.delete("jobs", "other-get")  # a Job that goes
+        await asyncio.sleep(10)
+        assert told() == ["etl-get"]
+        api.put("jobtemplates", "get", status={"jobDependsOnList": ["a-lie"]})  # somebody who writes
+        await asyncio.sleep(10)
+        assert told() == ["etl-get"]
+
+
 async def test_it_stays_up_and_unready_without_an_api_server_and_begins_once_there_is_one(api: FakeApi) -> None:
     post(api, "get")
     api.when("*", "*", no_connection, times=100_000)
