@@ -10,7 +10,6 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TextIO
 
 from devcluster.stack.programs import ROOT, START_TIMEOUT, STOP_TIMEOUT, ProgramError
 from devcluster.stack.stack import Stack
@@ -65,21 +64,19 @@ class Place:
         self.log = directory / "stack.log"
         self.ready = directory / "ready"
         self._lock = directory / "lock"
-        self._held: TextIO | None = None
 
     def hold(self) -> None:
         """Hold the place until this process ends; raises AlreadyRunningError if another does."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        lock = self._lock.open("a+")
+        # Never closed, not even while the interpreter tidies up: it is the end of the process that lets go.
+        lock = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            lock.close()
+            os.close(lock)
             raise AlreadyRunningError from None
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
-        self._held = lock  # open, and so held, for as long as the process lives
+        os.truncate(lock, 0)
+        os.write(lock, str(os.getpid()).encode())
 
     def is_held(self) -> bool:
         """Say whether a process runs the stack."""
