@@ -40,7 +40,7 @@ CREATING: Final = 1.0
 
 @dataclass(slots=True)
 class Attempts:
-    """What came of the creates of one pass: how each turned out, and what kept some from being tried to the end."""
+    """What came of creates: how each turned out, what went wrong with the API server, and whether some are left."""
 
     outcomes: list[Outcome] = field(default_factory=list)
     error: Exception | None = None
@@ -95,11 +95,18 @@ class JobFlowReconciler:
 
     async def _pass(self, jobflow: JobFlow, memory: Memory, live: LiveLook) -> float | None:
         seen = await self._verify(self._look(jobflow, memory), memory)
-        attempts = await self._create_each(starts(seen, progress_of(seen)), live, jobflow)
-        memory.take(attempts.outcomes, self._monotonic(), self._chance.random())
+        until = self._monotonic() + CREATING
+        attempts = await self._create_each(seen, memory, live, lambda: self._monotonic() <= until)
         if attempts.outcomes:
             seen = replace(self._look(jobflow, memory), absent=seen.absent)
-        stored, pause = await self._store(seen, memory, live)
+        storing = asyncio.ensure_future(self._store(seen, memory, live))
+        try:
+            if attempts.left and not attempts.error:
+                # The rest of a wide JobFlow need not wait while the API server takes a large status in.
+                attempts = await self._create_each(seen, memory, live, lambda: not storing.done())
+            stored, pause = await storing
+        finally:
+            storing.cancel()
         await self._delete_each(leftovers(seen, stored), live, jobflow)
         if attempts.error:
             raise attempts.error
@@ -137,23 +144,25 @@ class JobFlowReconciler:
 
     # Start what is ready
 
-    async def _create_each(self, wanted: Iterable[CreateJob], live: LiveLook, jobflow: JobFlow) -> Attempts:
-        """Try every create, side by side, though others are refused; begin none after `CREATING` seconds."""
+    async def _create_each(
+        self, seen: Snapshot, memory: Memory, live: LiveLook, may_begin: Callable[[], bool]
+    ) -> Attempts:
+        """Try every create, side by side, though others are refused; those that may not begin any more are left."""
         attempts = Attempts()
-        until = self._monotonic() + CREATING
 
         async def attempt(create: CreateJob) -> None:
             async with self._writes:
-                if attempts.error or self._monotonic() > until:
+                if attempts.error or not may_begin():
                     attempts.left = True
                     return
                 try:
                     await live.require(may_start_jobs)
-                    attempts.outcomes.append(await self._create(create, jobflow))
+                    attempts.outcomes.append(await self._create(create, seen.jobflow))
                 except (ApiError, Superseded) as error:
                     attempts.error = attempts.error or error
 
-        await self._side_by_side(attempt(create) for create in wanted)
+        await self._side_by_side(attempt(create) for create in starts(seen, progress_of(seen)))
+        memory.take(attempts.outcomes, self._monotonic(), self._chance.random())
         return attempts
 
     async def _create(self, create: CreateJob, jobflow: JobFlow) -> Outcome:

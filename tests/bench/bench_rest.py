@@ -111,7 +111,7 @@ async def finished_job(bed: Bed, name: str, jobflow: JobFlow, namespace: str) ->
 async def settled(bed: Bed) -> None:
     """Wait until the controller's queues are empty."""
     async with asyncio.timeout(300):
-        while bed.metric("workqueue_depth") or not bed.metric("workqueue_adds_total"):
+        while bed.metric("workqueue_depth") or not bed.metric("workqueue_adds_total"):  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.2)
         await asyncio.sleep(3)  # what a first pass put off is due by now
 

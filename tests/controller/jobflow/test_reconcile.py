@@ -1,3 +1,4 @@
+import asyncio
 import itertools
 from typing import Any
 
@@ -5,6 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from controller.jobflow.cluster import Stored
+from shared.api.job import Job
 from shared.api.meta import Key
 from shared.kube.errors import Forbidden, Unavailable
 from tests.support.builders import a_jobflow_object
@@ -341,6 +344,35 @@ async def test_progress_of_a_large_jobflow_is_written_less_often() -> None:
         await world.settle(0.1)
     written = len(world.writes) - before
     assert 3 <= written <= 20
+
+
+async def test_the_creates_of_a_wide_jobflow_go_on_while_its_status_is_being_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    flows = [f"step-{i:03}" for i in range(300)]
+    world = a_world(*flows, templates=tuple(flows))
+    create, patch, release = world.create_job, world.patch_jobflow_status, asyncio.Event()
+
+    async def slow_create(namespace: str, manifest: bytes) -> Job:
+        world.now += 0.01
+        await asyncio.sleep(0)
+        return await create(namespace, manifest)
+
+    async def held_patch(key: Key, body: bytes) -> Stored:
+        await release.wait()
+        return await patch(key, body)
+
+    monkeypatch.setattr(world, "create_job", slow_create)
+    monkeypatch.setattr(world, "patch_jobflow_status", held_patch)
+    turn = asyncio.ensure_future(world.turn(Key("ml", "etl")))
+    while len(world.creates()) < 300:
+        assert not turn.done()
+        await asyncio.sleep(0)
+    assert ("status", "etl") not in world.writes
+    release.set()
+    await turn
+    await world.settle(5)
+    assert len(world.status()["jobStatusList"]) == len(world.creates()) == 300
 
 
 async def test_a_spec_that_slipped_in_broken_is_told_and_starts_nothing() -> None:
