@@ -1,8 +1,8 @@
 """The access log: one line of JSON for each request, in the form of `shared.ops.logs`, and written in batches.
 
 A line through the standard library's logging, formatted, written and flushed by itself, takes 80 us, three times as
-long as judging a JobFlow of ten entries; a line here takes 2. What is said of a request is said by the server: a line never
-has a body, or more of an object than its name.
+long as judging a JobFlow of ten entries; a line here takes 2. What it says of a request is up to the server, which puts
+no body into it, and of an object no more than its name.
 """
 
 import asyncio

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from shared.api.job_spec import JobTemplateInFull
 from shared.api.jobflow import JobFlow
@@ -27,8 +28,7 @@ from webhook.shapes import MisshapenError, read
 from webhook.verdict import ALLOWED, Verdict, allowed, broken, invalid, malformed
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """What judging may depend on besides the request."""
 
     max_flows: int = DEFAULT_MAX_FLOWS
@@ -57,8 +57,7 @@ class AskUsers:
         return guards.cannot_verify(self.template)
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """A request, None where there is none that could be read, and what was decided about it."""
 
     uid: str

@@ -6,7 +6,6 @@ needs it to be right. `Users` asks the API server itself, for on that answer a d
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass
 from random import Random
 from typing import Final, NoReturn
 
@@ -83,8 +82,9 @@ class Templates:
     """Which JobTemplates there are, kept by list and watch."""
 
     def __init__(self, client: KubeClient, random: Random) -> None:
-        self._cache = Cache[KnownTemplate]()
-        self._reflector = Reflector(client, TEMPLATES, self._cache, random, _no_matter)
+        self._reflector = Reflector(client, TEMPLATES, Cache[KnownTemplate](), random, self._take)
+        self._existing: dict[str, set[str]] = {}
+        self._deleting: dict[str, set[str]] = {}
 
     async def follow(self) -> NoReturn:
         """Keep the copy in step, for ever."""
@@ -98,34 +98,27 @@ class Templates:
         return _nothing if self._reflector.trouble() else self._of
 
     def _of(self, namespace: str) -> TemplateFacts:
-        return TemplateFacts(_Existing(self._cache, namespace), _Deleting(self._cache, namespace))
+        return TemplateFacts(self._existing.get(namespace, ()), self._deleting.get(namespace, ()))
+
+    def _take(self, old: KnownTemplate | None, new: KnownTemplate | None, /, *, initial: bool) -> None:
+        for template in (old, new):
+            if template:
+                namespace, name = template.key
+                _put(self._existing, namespace, name, there=template is new)
+                _put(self._deleting, namespace, name, there=template is new and template.metadata.is_deleting)
+
+
+def _put(names: dict[str, set[str]], namespace: str, name: str, *, there: bool) -> None:
+    if there:
+        names.setdefault(namespace, set()).add(name)
+    elif namespace in names:
+        names[namespace].discard(name)
+        if not names[namespace]:
+            del names[namespace]
 
 
 def _nothing(namespace: str) -> None:
     """Nobody knows."""
-
-
-def _no_matter(old: KnownTemplate | None, new: KnownTemplate | None, /, *, initial: bool) -> None:
-    """Nothing is woken by a JobTemplate here."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Existing:
-    cache: Cache[KnownTemplate]
-    namespace: str
-
-    def __contains__(self, name: object) -> bool:
-        return self.cache.get(Key(self.namespace, str(name))) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class _Deleting:
-    cache: Cache[KnownTemplate]
-    namespace: str
-
-    def __contains__(self, name: object) -> bool:
-        template = self.cache.get(Key(self.namespace, str(name)))
-        return template is not None and template.metadata.is_deleting
 
 
 class Users:

@@ -46,7 +46,7 @@ def test_every_kind_has_a_row_for_every_operation() -> None:
 
 
 def test_a_jobflow_that_can_run_is_created() -> None:
-    assert verdict_on(creation("get", "train: get")) == Verdict(allowed=True, warnings=[])
+    assert verdict_on(creation("get", "train: get")) == Verdict(allowed=True)
 
 
 def test_a_jobflow_that_can_never_finish_is_refused_with_everything_that_is_wrong() -> None:
@@ -85,7 +85,7 @@ def test_missing_templates_are_a_warning_and_no_fault() -> None:
 
 
 def test_nothing_is_warned_of_while_nothing_is_known() -> None:
-    assert verdict_on(creation("get"), Known(templates=lambda namespace: None)).warnings == []
+    assert verdict_on(creation("get"), Known(templates=lambda namespace: None)).warnings == ()
 
 
 def test_a_jobflow_with_status_finalizers_and_owners_may_be_created() -> None:
