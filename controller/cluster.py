@@ -5,12 +5,15 @@ import logging
 from controller.jobflow.cluster import Stored
 from shared.api.job import Job
 from shared.api.jobtemplate import JobTemplate
-from shared.api.meta import Key
+from shared.api.meta import Key, ObjectMeta
 from shared.kube.client import JSON_PATCH, Guard, KubeClient
 from shared.kube.resources import JOBFLOWS, JOBS, JOBTEMPLATES
 from shared.kube.transport import Request
 
 log = logging.getLogger(__name__)
+
+METADATA_ALONE = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
+"""Asks for metadata without spec and status. A JobFlow of a thousand entries has 600 KB, its metadata 1 KB."""
 
 
 class KubeCluster:
@@ -28,6 +31,11 @@ class KubeCluster:
         request = Request("GET", JOBFLOWS.path(key.namespace, key.name))
         body = await self._client.read("get", JOBFLOWS, request)
         return Stored(JOBFLOWS.decode(body), len(body))
+
+    async def get_jobflow_metadata(self, key: Key) -> ObjectMeta:
+        """Read the JobFlow's metadata live, and nothing else of it. Raises NotFound."""
+        request = Request("GET", JOBFLOWS.path(key.namespace, key.name), accept=METADATA_ALONE)
+        return JOBFLOWS.decode(await self._client.read("get", JOBFLOWS, request)).metadata
 
     async def patch_jobflow_status(self, key: Key, patch: bytes) -> Stored:
         """Send a JSON patch to the status subresource. Raises Conflict where the patch's resourceVersion is old."""

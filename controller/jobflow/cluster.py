@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from shared.api.job import Job
 from shared.api.jobflow import JobFlow
-from shared.api.meta import Key
+from shared.api.meta import Key, ObjectMeta
 
 
 class Stored(NamedTuple):
@@ -23,6 +23,10 @@ class Cluster(Protocol):
 
     async def get_jobflow(self, key: Key) -> Stored:
         """Read the JobFlow live. Raises NotFound."""
+        ...
+
+    async def get_jobflow_metadata(self, key: Key) -> ObjectMeta:
+        """Read the JobFlow's metadata live, and nothing else of it. Raises NotFound."""
         ...
 
     async def get_job(self, key: Key) -> Job:

@@ -15,7 +15,10 @@ from shared.api.jobflow import FINISHED, JobFlow, Phase
 from shared.kube.errors import NotFound
 
 FRESH: Final = 1.0
-"""Seconds after which a live look is too old to act on."""
+"""Seconds after which the answer to a live look is too old to act on."""
+
+SOON: Final = 0.3
+"""Seconds after which the next look is sent, if there is more to be acted on."""
 
 
 class Superseded(Exception):
@@ -27,46 +30,78 @@ class Superseded(Exception):
 
 
 class LiveLook:
-    """Live looks at the JobFlow of one pass. A look serves all that is sent within a second of it."""
+    """Live looks at the JobFlow of one pass. A look serves all that is sent within a second of its answer.
+
+    While a look is good, the next one is on its way: whoever creates a thousand Jobs need not wait for it each second.
+    """
 
     def __init__(self, jobflow: JobFlow, memory: Memory, cluster: Cluster, monotonic: Callable[[], float]) -> None:
         self._jobflow = jobflow
         self._memory = memory
         self._cluster = cluster
         self._monotonic = monotonic
-        self._lock = asyncio.Lock()
+        self._looking: asyncio.Task[None] | None = None
 
     async def require(self, allows: Callable[[JobFlow], bool]) -> None:
         """Return if a look of the last second allows it, else look once more.
 
         Raises Superseded if the JobFlow is gone, has another spec, or does not allow it.
         """
-        async with self._lock:
-            if not (self._is_fresh() and self._is_allowed(allows)):
-                await self.look()
-                if not self._is_allowed(allows):
-                    raise Superseded
-
-    def _is_allowed(self, allows: Callable[[JobFlow], bool]) -> bool:
-        live = self._memory.confirmed
-        if live is None or live.metadata.generation != self._jobflow.metadata.generation:
-            return False
-        return allows(live)
+        if self._age() <= FRESH and self._is_allowed(allows):
+            if self._age() > SOON and self._looking is None:
+                self._begin()
+            return
+        await asyncio.shield(self._looking or self._begin())
+        if not self._is_allowed(allows):
+            raise Superseded
 
     async def look(self) -> None:
         """Read the JobFlow, whatever is known of it. Raises Superseded if it is gone, though one may have its name."""
-        asked_at = self._monotonic()
         try:
             live = await self._cluster.get_jobflow(self._jobflow.key)
         except NotFound:
             raise Superseded(gone=True) from None
         if live.jobflow.uid != self._jobflow.uid:
             raise Superseded(gone=True)
-        self._memory.learn(live, asked_at, size_of(live.jobflow.status))
+        self._memory.learn(live, self._monotonic(), size_of(live.jobflow.status))
 
-    def _is_fresh(self) -> bool:
+    async def _glance(self) -> None:
+        """See whether the JobFlow is still the version that is known, which costs little; if not, look."""
+        known = self._memory.newest or self._jobflow
+        try:
+            metadata = await self._cluster.get_jobflow_metadata(self._jobflow.key)
+        except NotFound:
+            raise Superseded(gone=True) from None
+        if (metadata.uid, metadata.resource_version) == (known.uid, known.metadata.resource_version):
+            self._memory.confirm(known, self._monotonic())
+        else:
+            await self.look()
+
+    def _begin(self) -> asyncio.Task[None]:
+        self._looking = looking = asyncio.ensure_future(self._glance())
+        looking.add_done_callback(self._ended)
+        return looking
+
+    def _ended(self, looking: asyncio.Task[None]) -> None:
+        self._looking = None
+        if not looking.cancelled():
+            looking.exception()  # whoever waits for it hears of it; nobody may be waiting
+
+    async def close(self) -> None:
+        """Let go of a look that nobody waits for."""
+        if self._looking:
+            self._looking.cancel()
+            await asyncio.wait([self._looking])
+
+    def _age(self) -> float:
         at = self._memory.confirmed_at
-        return at is not None and self._monotonic() - at <= FRESH
+        return float("inf") if at is None else self._monotonic() - at
+
+    def _is_allowed(self, allows: Callable[[JobFlow], bool]) -> bool:
+        live = self._memory.confirmed
+        if live is None or live.metadata.generation != self._jobflow.metadata.generation:
+            return False
+        return allows(live)
 
 
 def may_start_jobs(jobflow: JobFlow) -> bool:

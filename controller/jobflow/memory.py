@@ -16,8 +16,10 @@ from shared.api.job import FINAL, Job
 from shared.api.jobflow import JobFlow
 from shared.kube.cache import is_newer
 
-LAG: Final = 1.0
-"""Seconds that a cache may take to show what this process has written, before the API server is asked."""
+LAG: Final = 5.0
+"""Seconds that a cache may take to show a Job that this process has created, before the API server is asked for it.
+
+A busy API server lets a watch lag for a second or two, and to ask it for each of a thousand Jobs makes it no faster."""
 
 
 @dataclass(slots=True)
@@ -45,10 +47,11 @@ class Memory:
     newest: JobFlow | None = None
     """The JobFlow as the API server answered it, until the cache is as new."""
 
-    confirmed_at: float | None = None
-    """When the live look was sent that brought what `confirmed` holds."""
-
     confirmed: JobFlow | None = None
+    """The JobFlow as the last live look showed it."""
+
+    confirmed_at: float | None = None
+    """When that look was answered."""
 
     written_at: float | None = None
     written_size: int = 0
@@ -68,16 +71,20 @@ class Memory:
         self.newest = None
         return cached
 
-    def learn(self, live: Stored, asked_at: float, status_size: int) -> None:
-        """Take in an answer of the API server that was asked for at `asked_at`."""
-        self.newest = self.confirmed = live.jobflow
-        self.confirmed_at = asked_at
+    def learn(self, live: Stored, now: float, status_size: int) -> None:
+        """Take in the JobFlow as the API server has just answered it."""
+        self.newest = live.jobflow
+        self.confirm(live.jobflow, now)
         self.besides = max(0, live.size - status_size)
+
+    def confirm(self, known: JobFlow, now: float) -> None:
+        """The API server has just answered that the JobFlow is as it is known."""
+        self.confirmed, self.confirmed_at = known, now
 
     def own_jobs(self, cached: dict[str, Job], now: float) -> dict[str, Job]:
         """The JobFlow's own Jobs: those of the cache, and those that it does not show yet.
 
-        What it has not shown for a second counts as gone, which makes somebody ask the API server.
+        What it has not shown for a while counts as gone, which makes somebody ask the API server.
         """
         for name, (job, at) in list(self.created.items()):
             if name in cached or (name in self.departed and self.departed[name].uid == job.uid):

@@ -89,6 +89,8 @@ class JobFlowReconciler:
             after = await self._pass(jobflow, memory, live)
         except Superseded as superseded:
             return None if superseded.gone else 0.0
+        finally:
+            await live.close()
         if after is None and cached.phase in FINISHED:
             self._memories.pop(cached.uid, None)  # ten thousand of them may lie in the cluster for weeks
         return after
@@ -204,7 +206,7 @@ class JobFlowReconciler:
             await live.look()
             raise
         size = size_of(wanted)
-        memory.learn(answer, asked_at, size)
+        memory.learn(answer, self._monotonic(), size)
         memory.wrote(answer.jobflow, asked_at, size)
         self._counters.count(jobflow.namespace, before=jobflow.phase, after=answer.jobflow.phase)
         return answer.jobflow, None

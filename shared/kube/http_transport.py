@@ -35,7 +35,6 @@ class HttpTransport:
             headers={
                 # Kubernetes names the manager of a field by what stands before the slash.
                 "User-Agent": f"{program}/{__version__}",
-                "Accept": "application/json",
                 # Packing lists costs the API server more than the wire does.
                 "Accept-Encoding": "identity",
             },
@@ -61,7 +60,7 @@ class HttpTransport:
 
     @asynccontextmanager
     async def _open(self, request: Request) -> AsyncIterator[aiohttp.ClientResponse]:
-        headers: dict[str, str] = {}
+        headers = {"Accept": request.accept}
         authorization = await self._connection.credentials.authorization()
         if authorization:
             headers["Authorization"] = authorization

@@ -16,6 +16,7 @@ class Request(NamedTuple):
     query: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
     content_type: str = "application/json"
+    accept: str = "application/json"
 
 
 class Answer(NamedTuple):

@@ -21,7 +21,7 @@ from controller.jobflow.triggers import OWNER, TEMPLATE, owner_uids, template_ke
 from shared.api.job import Job
 from shared.api.jobflow import JobFlow
 from shared.api.jobtemplate import JobTemplate
-from shared.api.meta import Key
+from shared.api.meta import Key, ObjectMeta
 from shared.kube.cache import Cache
 from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from tests.support.builders import a_jobtemplate_object
@@ -151,6 +151,9 @@ class World:
     async def get_jobflow(self, key: Key) -> Stored:
         self._may("get", key.name)
         return self._stored(key)
+
+    async def get_jobflow_metadata(self, key: Key) -> ObjectMeta:
+        return (await self.get_jobflow(key)).jobflow.metadata
 
     async def get_job(self, key: Key) -> Job:
         self._may("get", key.name)
