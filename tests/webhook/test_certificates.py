@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
@@ -14,7 +15,7 @@ from cryptography import x509
 
 from tests.webhook.reviews import creation, sent
 from tests.webhook.serving import head, serving, until
-from webhook.certificates import Certificates, Files, Served
+from webhook.certificates import Certificates, Files, Served, load
 
 NOW = datetime.now(UTC)
 
@@ -143,6 +144,26 @@ def test_a_bad_pair_leaves_the_old_one_and_counts_once(what: str, mounted: Mount
     certificates.refresh()
     assert certificates.context is not good
     assert certificates.problem is None
+
+
+def test_files_that_change_while_they_are_read_are_read_again(
+    mounted: Mounted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = Heard()
+    certificates = heard.certificates(mounted)
+    mounted.put_pair(mounted.issue())
+    newer = mounted.issue()
+
+    def load_slowly(*about: Any) -> Served:
+        monkeypatch.undo()
+        mounted.put_pair(newer)
+        return load(*about)
+
+    monkeypatch.setattr("webhook.certificates.load", load_slowly)
+    certificates.refresh()
+    assert (heard.served, heard.failures) == ([], 0)
+    certificates.refresh()
+    assert len(heard.served) == 1
 
 
 def test_a_clock_that_is_five_minutes_behind_is_no_trouble(mounted: Mounted) -> None:

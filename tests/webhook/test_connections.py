@@ -9,7 +9,7 @@ import pytest
 
 from tests.webhook.reviews import creation, sent, template_deletion
 from tests.webhook.serving import Webhook, head, serving, until
-from webhook.connections import Limits
+from webhook.connections import Limits, Stage
 
 BODY = sent(creation("get"))
 SHORT = Limits(handshake=0.3, request=0.3, idle=1.2, write=0.3)
@@ -45,6 +45,28 @@ async def test_a_head_that_does_not_come_to_its_end_is_timed_out() -> None:
         said, seconds = await closing
         assert said.startswith(b"HTTP/1.1 408 ")
         assert seconds < 1.1
+        writer.close()
+
+
+async def test_a_head_that_begins_while_the_request_before_it_is_in_work_has_no_longer_either() -> None:
+    release = asyncio.Event()
+
+    async def look_up(namespace: str, template: str) -> Sequence[str]:
+        await release.wait()
+        return []
+
+    async with serving(limits=Limits(request=0.3), look_up=look_up) as webhook:
+        body = sent(template_deletion("get"))
+        reader, writer = await webhook.connect()
+        writer.write(head(len(body), "jobtemplates") + body)
+        await until(lambda: any(each.stage is Stage.WORKING for each in webhook.listener._open))
+        writer.write(b"POST /validate/job")
+        await writer.drain()
+        await until(lambda: any(each._more_came for each in webhook.listener._open))
+        release.set()
+        said, _ = await closes(reader)
+        assert b'"allowed":true' in said
+        assert b"HTTP/1.1 408 " in said
         writer.close()
 
 

@@ -27,6 +27,23 @@ def test_what_is_written_in_order_is_plainly_right() -> None:
     assert is_plainly_right(jobflow, 4, 1000)
 
 
+@pytest.mark.parametrize(
+    "flows",
+    [
+        pytest.param(["a\nb", "c"], id="two names in one"),
+        pytest.param(["a", "a"], id="the same name twice"),
+        pytest.param(["a", "b: a a"], id="the same target twice"),
+        pytest.param(["a: a"], id="after itself"),
+        pytest.param(["a: b", "b: a"], id="a loop"),
+        pytest.param(["a", "b: c"], id="an unknown target"),
+        pytest.param([], id="no entry"),
+        pytest.param(["A"], id="an upper case letter"),
+    ],
+)
+def test_what_is_wrong_is_never_plainly_right(flows: list[str]) -> None:
+    assert not agrees(a_jobflow_object(*flows))
+
+
 words = st.sampled_from(["a", "b", "c", "d-1", "e.f", "-x", "X", "", "a\n", "a\nb", "é", "x" * 30, "y" * 57, "z" * 64])
 
 

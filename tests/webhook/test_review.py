@@ -94,6 +94,8 @@ def test_what_is_no_review_is_refused_and_cannot_be_answered_with_one(body: byte
         pytest.param(with_request(object={**a_jobflow_object("a"), "apiVersion": "v1"}), id="another group"),
         pytest.param(with_request(object={**a_jobflow_object("a"), "metadata": None}), id="no metadata"),
         pytest.param(template_deletion(), id="a JobTemplate at the path of JobFlows"),
+        pytest.param(with_request(resource={"group": "flow.volcano.sh", "resource": "x"}), id="another resource"),
+        pytest.param(with_request(resource={"group": "x", "resource": "jobflows"}), id="a resource of another group"),
     ],
 )
 def test_a_review_that_makes_no_sense_is_answered_with_its_uid_and_never_allowed(review: dict[str, Any]) -> None:
@@ -102,6 +104,25 @@ def test_a_review_that_makes_no_sense_is_answered_with_its_uid_and_never_allowed
     assert answer["uid"] == UID
     assert answer["allowed"] is False
     assert answer["status"]["code"] == 400
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b'{"x":' + b"[" * 200 + b"]" * 200 + b"}", id="201 levels"),
+        pytest.param(b'{"a":1,"a":2}', id="a duplicate key"),
+        pytest.param(b'{"a":1,"a":2,"b":1e9,"c":1e9}', id="a duplicate key and numbers that grow when written"),
+        pytest.param(b'{"a": 1, "\\u0061": 2}', id="a duplicate key, once escaped"),
+        pytest.param(b'["\\udc00"]', id="half a surrogate pair"),
+        pytest.param(b'[1e400, "<"]', id="a float beyond all"),
+        pytest.param(b"[01]", id="a number with a zero before it"),
+        pytest.param(b"[1,]", id="a comma too many"),
+        pytest.param(b"{'a':1}", id="other quotes"),
+    ],
+)
+def test_json_that_two_readers_may_understand_differently_is_refused(body: bytes) -> None:
+    with pytest.raises(MalformedReviewError):
+        parse(body)
 
 
 def test_nesting_of_200_levels_is_read() -> None:
