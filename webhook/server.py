@@ -236,6 +236,6 @@ def _parser_log(metrics: Metrics, access: AccessLog) -> logging.Logger:
             else:
                 log.error("connection failed", exc_info=wrong, extra={"said": record.getMessage()})
 
-    logger = logging.Logger("webhook.http", logging.DEBUG)
+    logger = logging.Logger("webhook.http", logging.DEBUG)  # noqa: LOG001 - of this server alone, below no other
     logger.addHandler(Parser())
     return logger
