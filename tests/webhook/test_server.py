@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from shared.kube.errors import Forbidden, Unavailable
 from tests.support.builders import a_jobflow_object
 from tests.webhook.reviews import UID, a_review, creation, deletion, sent, template_deletion
 from tests.webhook.serving import head, serving, until
+from tests.webhook.test_review import tampered
 from webhook.intake import MOST_BYTES
 from webhook.server import LARGE, WorkLimits
 
@@ -116,6 +118,19 @@ async def test_a_large_review_is_judged_like_a_small_one() -> None:
         assert (await webhook.post(large))[1]["allowed"]
         large["request"]["object"]["spec"]["flows"][0]["dependsOn"] = {"targets": ["flow-998"]}
         assert (await webhook.post(large))[1]["status"]["code"] == 422
+
+
+async def test_whatever_is_sent_is_answered_and_never_with_500() -> None:
+    """Two thousand reviews that were tampered with, each after the other on the same connections."""
+    chance = random.Random(11)
+    original = sent(creation("get", "train: get"))
+    async with serving() as webhook:
+        for _ in range(2000):
+            status, response = await webhook.post(tampered(original, chance))
+            assert status in (200, 400)
+            assert status == 400 or response["uid"]
+        assert not webhook.counted("jobflow_admission_denials_total", rule="broken")
+        assert (await webhook.post(original))[1]["allowed"]
 
 
 def bombs() -> dict[str, tuple[dict[str, Any], str]]:
