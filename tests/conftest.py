@@ -31,9 +31,10 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    if session.config.option.collectonly or not any(item.get_closest_marker("real") for item in session.items):
+    # The binaries are built before the first test that needs them, if only kubectl, while no test's time limit runs.
+    needed = any(item.get_closest_marker(marker) for item in session.items for marker in ("real", "integration"))
+    if session.config.option.collectonly or not needed:
         return
-    # The binaries are built before the first of the tests marked `real`, while no test's time limit runs.
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     # What cannot be built is said by the fixtures: they skip their tests, or fail them in CI.
     with suppress(NotAvailableError):

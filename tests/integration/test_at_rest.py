@@ -23,8 +23,13 @@ def written(ns: Workspace, since: str, seconds: int = QUIET) -> list[str]:
     ]
 
 
-def settled(ns: Workspace) -> None:
-    """Wait until what was put off is written: each JobTemplate's Jobs, and whatever a second without a write shows."""
+def settled(ns: Workspace) -> int:
+    """Wait until what was put off is written, and nothing is left of other tests; return the writes sent until then."""
+
+    def alone() -> bool:
+        return {line.split()[0] for line in ns.kubectl("get", "jobflows", "-A", "--no-headers").splitlines()} == {
+            ns.name
+        }
 
     def templates_know_their_jobs() -> bool:
         made: dict[str, list[str]] = {}
@@ -39,8 +44,10 @@ def settled(ns: Workspace) -> None:
         }
 
     assert eventually(templates_know_their_jobs)
+    assert eventually(alone)
     while ns.kubectl.history("jobflows", ns.kubectl.version("jobflows")):
         pass
+    return ns.cluster.writes_sent()
 
 
 def test_a_finished_jobflow_is_written_no_more(ns: Workspace, player: Program) -> None:
@@ -48,9 +55,10 @@ def test_a_finished_jobflow_is_written_no_more(ns: Workspace, player: Program) -
     ns.kubectl.apply(*jobtemplates(*names), jobflow("etl", "get", "clean: get", "count: get", "train: clean count"))
     ns.wait_for_phase("etl", "Succeed")
     player.kill()
-    settled(ns)
+    before = settled(ns)
 
     assert written(ns, ns.kubectl.version("jobflows")) == []
+    assert ns.cluster.writes_sent() == before
 
 
 def test_a_jobflow_that_can_only_wait_is_written_no_more(ns: Workspace) -> None:
@@ -58,16 +66,17 @@ def test_a_jobflow_that_can_only_wait_is_written_no_more(ns: Workspace) -> None:
     ns.kubectl.apply(jobflow("etl", "get", "missing: get", "blocked: get", "last: missing"))
     ns.play("etl-get", "Completed")
     ns.wait_for_status("etl", completedJobs=["etl-get"])
-    settled(ns)
+    before = settled(ns)
 
     assert written(ns, ns.kubectl.version("jobflows")) == []
+    assert ns.cluster.writes_sent() == before
 
 
 def test_looking_again_finds_nothing_to_write(ns: Workspace) -> None:
     ns.kubectl.apply(*jobtemplates("get"), jobflow("etl", "get"))
     ns.play("etl-get", "Running")
     ns.wait_for_phase("etl", "Running")
-    settled(ns)
+    before = settled(ns)
 
     since = ns.kubectl.version("jobflows")
     ns.kubectl("annotate", "jobflow", "etl", "looked-at=now")
@@ -75,6 +84,7 @@ def test_looking_again_finds_nothing_to_write(ns: Workspace) -> None:
     ns.kubectl("label", "jobtemplate", "get", "looked-at=now")
 
     assert written(ns, since) == ["MODIFIED JobFlow etl", "MODIFIED JobTemplate get", "MODIFIED Job etl-get"]
+    assert ns.cluster.writes_sent() == before
 
 
 def test_a_restart_finds_nothing_to_write(ns: Workspace) -> None:
@@ -91,6 +101,7 @@ def test_a_restart_finds_nothing_to_write(ns: Workspace) -> None:
     ns.cluster.controller.start()
 
     assert written(ns, since) == []
+    assert ns.cluster.writes_sent() == 0
 
 
 def test_a_jobtemplate_comes_back_with_all_that_was_written(ns: Workspace) -> None:

@@ -5,13 +5,16 @@ Volcano's own everywhere. Nothing plays Jobs until a test asks for it (`Cluster.
 itself when a Job runs, completes or fails.
 """
 
+import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import trustme
+from prometheus_client.parser import text_string_to_metric_families
 
 from devcluster.stack.programs import free_ports
 from devcluster.stack.registration import webhook_configuration
@@ -50,6 +53,21 @@ class Cluster:
     kubectl: Kubectl
     webhook: Program
     controller: Program
+    controller_metrics: str
+
+    def writes_sent(self) -> int:
+        """Return how many writes the controller has sent since it was started, whatever the API server made of them.
+
+        A write that changes nothing is answered with success and is seen by no watch.
+        """
+        with urllib.request.urlopen(self.controller_metrics, timeout=5) as answer:
+            families = text_string_to_metric_families(answer.read().decode())
+        samples = [sample for family in families for sample in family.samples]
+        return sum(
+            int(sample.value)
+            for sample in samples
+            if sample.name == "rest_client_requests_total" and sample.labels["method"] != "GET"
+        )
 
     def player(self, namespace: str) -> Program:
         """Return the player of the Jobs of a namespace, not yet started: each one runs for a moment and completes."""
@@ -71,11 +89,12 @@ def running_cluster(server: Server, crds: Crds, directory: Path) -> Iterator[Clu
         ca = trustme.CA()
         webhook, url = webhook_program(kubectl, directory, ca)
         stack.enter_context(webhook)
-        stack.enter_context(controller := controller_program(kubectl, directory))
+        controller, metrics = controller_program(kubectl, directory)
+        stack.enter_context(controller)
         kubectl.apply(webhook_configuration(url, ca.cert_pem.bytes()))
         # It takes a real API server a second or two to notice a registration.
         assert eventually(lambda: kubectl.run("create", "--dry-run=server", "-f", "-", stdin=EMPTY_FLOW).returncode)
-        yield Cluster(server, crds, directory, kubectl, webhook, controller)
+        yield Cluster(server, crds, directory, kubectl, webhook, controller, metrics)
 
 
 def crd_files(crds: Crds) -> list[Path]:
@@ -100,7 +119,10 @@ def embedded_server(directory: Path, crds: list[Path]) -> Iterator[Kubectl]:
     data = directory / "embedded"
     arguments = ["up", f"--dir={data}", f"--port={port}", "--no-player", "--no-crds"]
     kubectl = Kubectl(require_binaries().kubectl, data / "kubeconfig")
-    serves = lambda: kubectl.kubeconfig.exists() and kubectl.run("get", "--raw", "/readyz").returncode == 0  # noqa: E731
+
+    def serves() -> bool:
+        return kubectl.kubeconfig.exists() and kubectl.run("get", "--raw", "/readyz").returncode == 0
+
     with Program("devcluster", arguments, directory / "devcluster.log", serves):
         for crd in crds:
             kubectl.install_crd(crd)
@@ -123,20 +145,19 @@ def webhook_program(kubectl: Kubectl, directory: Path, ca: trustme.CA) -> tuple[
         f"--healthz-address=127.0.0.1:{probes}",
         f"--metrics-address=127.0.0.1:{metrics}",
     ]
-    program = Program(
-        "webhook", arguments, directory / "webhook.log", lambda: answers(f"http://127.0.0.1:{probes}/readyz")
-    )
+    ready = partial(answers, f"http://127.0.0.1:{probes}/readyz")
+    program = Program("webhook", arguments, directory / "webhook.log", ready)
     return program, f"https://127.0.0.1:{port}"
 
 
-def controller_program(kubectl: Kubectl, directory: Path) -> Program:
-    """Return the controller."""
+def controller_program(kubectl: Kubectl, directory: Path) -> tuple[Program, str]:
+    """Return the controller, and the URL of its metrics."""
     probes, metrics = free_ports(2)
     arguments = [
         f"--kubeconfig={kubectl.kubeconfig}",
         f"--healthz-address=127.0.0.1:{probes}",
         f"--metrics-address=127.0.0.1:{metrics}",
     ]
-    return Program(
-        "controller", arguments, directory / "controller.log", lambda: answers(f"http://127.0.0.1:{probes}/readyz")
-    )
+    ready = partial(answers, f"http://127.0.0.1:{probes}/readyz")
+    program = Program("controller", arguments, directory / "controller.log", ready)
+    return program, f"http://127.0.0.1:{metrics}/metrics"
