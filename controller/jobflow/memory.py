@@ -121,7 +121,7 @@ class Memory:
         }
 
     def wrote(self, jobflow: JobFlow, now: float, size: int) -> None:
-        """A status of `size` bytes was stored: what it tells need not be remembered."""
+        """A status was stored, and the object has `size` bytes: what it tells need not be remembered."""
         self.written_at, self.written_size = now, size
         self.written_version = jobflow.metadata.resource_version
         told = {entry.name for entry in jobflow.status.job_status_list if entry.state in FINAL or entry.state == LOST}

@@ -205,9 +205,8 @@ class JobFlowReconciler:
             # Somebody else has written; the next pass decides on what is there now.
             await live.look()
             raise
-        size = size_of(wanted)
-        memory.learn(answer, self._monotonic(), size)
-        memory.wrote(answer.jobflow, asked_at, size)
+        memory.learn(answer, self._monotonic(), size_of(answer.jobflow.status))
+        memory.wrote(answer.jobflow, asked_at, answer.size)
         self._counters.count(jobflow.namespace, before=jobflow.phase, after=answer.jobflow.phase)
         return answer.jobflow, None
 

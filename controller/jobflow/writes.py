@@ -6,7 +6,9 @@ SHORTEST_PAUSE: Final = 0.5
 """Seconds between two writes of one JobFlow's status, but for what is stored at once."""
 
 BYTES_PER_SECOND: Final = 256 * 1024
-"""What the statuses of one JobFlow may cost on average: 3 s between writes of 750 KB."""
+"""What the writes of one JobFlow's status may cost on average: 3 s between writes of an object of 750 KB.
+
+The API server works through the whole object at each of them, however small the patch is."""
 
 FIRST_RETRY: Final = 1.0
 LAST_RETRY: Final = 20.0
@@ -14,7 +16,7 @@ LAST_RETRY: Final = 20.0
 
 
 def pause_after(size: int) -> float:
-    """Seconds to wait after a write of a status of `size` bytes."""
+    """Seconds from one write of a status to the next, where the whole object takes `size` bytes."""
     return max(SHORTEST_PAUSE, size / BYTES_PER_SECOND)
 
 
