@@ -87,6 +87,7 @@ class Controller:
             Caches(self._jobflows.cache, self._templates.cache, self._jobs.cache),
             cluster,
             writes=writes,
+            width=settings.concurrent_writes,
             clock=clock,
             monotonic=monotonic,
             chance=random,

@@ -6,7 +6,7 @@ All of it is of the last seconds and can be lost: the cluster has the truth, and
 from dataclasses import dataclass, field
 from typing import Final
 
-from controller.jobflow.actions import NameConflict, Outcome, RefusedJob
+from controller.jobflow.actions import Created, Outcome, RefusedJob
 from controller.jobflow.cluster import Stored
 from controller.jobflow.explain import JOB_REFUSED, NAME_CONFLICT
 from controller.jobflow.progress import LOST
@@ -96,18 +96,17 @@ class Memory:
             del self.departed[name]
         return {**cached, **{name: job for name, (job, _) in self.created.items()}} if self.created else cached
 
-    def take(self, outcomes: list[Outcome], now: float, chance: float) -> None:
-        """Remember how the attempts to create Jobs turned out. `chance`, from 0 to 1, spreads the next attempts."""
-        for outcome in outcomes:
-            if isinstance(outcome, RefusedJob):
-                self._refuse(
-                    outcome.flow, Problem(JOB_REFUSED, outcome.message, outcome.template_version, True), now, chance
-                )
-            elif isinstance(outcome, NameConflict):
-                self._refuse(outcome.flow, Problem(NAME_CONFLICT, "", outcome.template_version, True), now, chance)
-            else:
-                self.created[outcome.job.name] = (outcome.job, now)
-                self.refusals.pop(outcome.flow, None)
+    def take(self, outcome: Outcome, now: float, chance: float) -> None:
+        """Remember how an attempt to create a Job turned out. `chance`, from 0 to 1, spreads the next attempts."""
+        if isinstance(outcome, Created):
+            self.created[outcome.job.name] = (outcome.job, now)
+            self.refusals.pop(outcome.flow, None)
+        elif isinstance(outcome, RefusedJob):
+            self._refuse(
+                outcome.flow, Problem(JOB_REFUSED, outcome.message, outcome.template_version, True), now, chance
+            )
+        else:
+            self._refuse(outcome.flow, Problem(NAME_CONFLICT, "", outcome.template_version, True), now, chance)
 
     def _refuse(self, flow: str, problem: Problem, now: float, chance: float) -> None:
         attempts = self.refusals[flow].attempts + 1 if flow in self.refusals else 1

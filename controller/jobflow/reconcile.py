@@ -6,7 +6,7 @@ that of a fresh look, `memory` that what this process has written counts before 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from random import Random
 from typing import Final, TypeVar
@@ -34,24 +34,32 @@ from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound, Refu
 
 T = TypeVar("T")
 
-CREATING: Final = 1.0
-"""Seconds of one pass in which creates are begun. The rest of a wide JobFlow has its turn after others had theirs."""
+CREATING: Final = 2.0
+"""Seconds of creates after which a pass says what is so, and then ends. The rest of a wide JobFlow has another turn."""
 
 
 @dataclass(slots=True)
 class Attempts:
-    """What came of creates: how each turned out, what went wrong with the API server, and whether some are left."""
+    """The creates of one pass: whether more may begin, and what came of those that did."""
 
-    outcomes: list[Outcome] = field(default_factory=list)
+    closed: bool = False
+    """No more may begin; the pass is to end."""
+
+    outcomes: bool = False
+    """Some were decided, and are remembered."""
+
     error: Exception | None = None
+    """What went wrong with the API server, or the live look that forbade it."""
+
     left: bool = False
+    """Some were not begun."""
 
 
 class JobFlowReconciler:
     """Bring JobFlows forward, one pass over one of them at a time.
 
-    `writes` bounds the writes in flight in the whole program. `monotonic` is a clock in seconds that never steps back,
-    `clock` the time of day, `chance` where retries get their jitter.
+    `writes` bounds the writes in flight in the whole program, to `width` of them. `monotonic` is a clock in seconds
+    that never steps back, `clock` the time of day, `chance` where retries get their jitter.
     """
 
     def __init__(
@@ -60,6 +68,7 @@ class JobFlowReconciler:
         cluster: Cluster,
         *,
         writes: asyncio.Semaphore,
+        width: int,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float],
         chance: Random,
@@ -68,6 +77,7 @@ class JobFlowReconciler:
         self._caches = caches
         self._cluster = cluster
         self._writes = writes
+        self._width = width
         self._clock = clock
         self._monotonic = monotonic
         self._chance = chance
@@ -97,18 +107,23 @@ class JobFlowReconciler:
 
     async def _pass(self, jobflow: JobFlow, memory: Memory, live: LiveLook) -> float | None:
         seen = await self._verify(self._look(jobflow, memory), memory)
-        until = self._monotonic() + CREATING
-        attempts = await self._create_each(seen, memory, live, lambda: self._monotonic() <= until)
-        if attempts.outcomes:
-            seen = replace(self._look(jobflow, memory), absent=seen.absent)
-        storing = asyncio.ensure_future(self._store(seen, memory, live))
+        attempts = Attempts()
+        creating = asyncio.ensure_future(self._create_each(seen, memory, live, attempts))
         try:
-            if attempts.left and not attempts.error:
-                # The rest of a wide JobFlow need not wait while the API server takes a large status in.
-                attempts = await self._create_each(seen, memory, live, lambda: not storing.done())
-            stored, pause = await storing
-        finally:
-            storing.cancel()
+            # A wide JobFlow goes on being created while the API server takes its status in, for that may last.
+            await asyncio.wait({creating}, timeout=CREATING)
+            if attempts.outcomes:
+                seen = replace(self._look(jobflow, memory), absent=seen.absent)
+            stored, pause = await self._store(seen, memory, live)
+        except (ApiError, Superseded):
+            attempts.closed = True
+            await creating
+            raise
+        except BaseException:
+            creating.cancel()
+            raise
+        attempts.closed = True
+        await creating
         await self._delete_each(leftovers(seen, stored), live, jobflow)
         if attempts.error:
             raise attempts.error
@@ -146,26 +161,29 @@ class JobFlowReconciler:
 
     # Start what is ready
 
-    async def _create_each(
-        self, seen: Snapshot, memory: Memory, live: LiveLook, may_begin: Callable[[], bool]
-    ) -> Attempts:
-        """Try every create, side by side, though others are refused; those that may not begin any more are left."""
-        attempts = Attempts()
+    async def _create_each(self, seen: Snapshot, memory: Memory, live: LiveLook, attempts: Attempts) -> None:
+        """Try every create, side by side, though others are refused; once `attempts` are closed, the rest are left.
 
-        async def attempt(create: CreateJob) -> None:
-            async with self._writes:
-                if attempts.error or not may_begin():
-                    attempts.left = True
-                    return
-                try:
-                    await live.require(may_start_jobs)
-                    attempts.outcomes.append(await self._create(create, seen.jobflow))
-                except (ApiError, Superseded) as error:
-                    attempts.error = attempts.error or error
+        No more of them wait for their turn than could have it: a status that is to be written has its turn among them.
+        """
+        wanted = starts(seen, progress_of(seen))
 
-        await self._side_by_side(attempt(create) for create in starts(seen, progress_of(seen)))
-        memory.take(attempts.outcomes, self._monotonic(), self._chance.random())
-        return attempts
+        async def create_in_turn() -> None:
+            for create in wanted:
+                async with self._writes:
+                    if attempts.error or attempts.closed:
+                        attempts.left = True
+                        return
+                    try:
+                        await live.require(may_start_jobs)
+                        outcome = await self._create(create, seen.jobflow)
+                    except (ApiError, Superseded) as error:
+                        attempts.error = attempts.error or error
+                    else:
+                        attempts.outcomes = True
+                        memory.take(outcome, self._monotonic(), self._chance.random())
+
+        await self._side_by_side(create_in_turn() for _ in range(self._width))
 
     async def _create(self, create: CreateJob, jobflow: JobFlow) -> Outcome:
         try:

@@ -68,6 +68,7 @@ class World:
             Caches(self.jobflows, self.templates, self.jobs),
             self,
             writes=asyncio.Semaphore(32),
+            width=32,
             clock=self.clock,
             monotonic=lambda: self.now,
             chance=self.chance,
