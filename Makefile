@@ -42,8 +42,8 @@ check: $(READY) ## format, lint, types, contracts between the rooms, and the tab
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.support.readme --check
 
-bench: $(READY) ## the benchmarks, each beside a limit that is measured in the same run
-	@$(BIN)/python -m tests.bench
+bench: $(READY) ## the benchmarks, each beside a limit of the same run; BENCH="chain fan" picks some
+	@$(BIN)/python -m tests.bench $(BENCH)
 
 lock: ## pin all dependencies anew, with hashes (needs uv)
 	uv pip compile --generate-hashes --universal --extra uvloop --no-header --no-emit-index-url \

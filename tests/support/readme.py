@@ -16,6 +16,7 @@ from controller.settings import ControllerSettings
 from shared.ops.settings import Settings, _parser
 from shared.rules.jobflow import ON_CREATE
 from shared.rules.jobflow_update import ON_UPDATE
+from shared.rules.jobtemplate import ON_JOBTEMPLATE
 from webhook import guards
 from webhook.settings import WebhookSettings
 
@@ -24,8 +25,9 @@ README = Path(__file__).parents[2] / "README.md"
 
 def rules_table() -> str:
     """Every rule of the webhook, as a user hears it."""
-    rows = [("create", rule.id, rule.says) for rule in ON_CREATE]
-    rows += [("update", rule.id, rule.says) for rule in ON_UPDATE]
+    rows = [("JobFlow, create", rule.id, rule.says) for rule in ON_CREATE]
+    rows += [("JobFlow, update", rule.id, rule.says) for rule in ON_UPDATE]
+    rows += [("JobTemplate, create and update", rule.id, rule.says) for rule in ON_JOBTEMPLATE]
     rows += [("delete", name, first_line(guard)) for name, guard in GUARDS.items()]
     return table(("On", "Rule", "What it says"), ((when, f"`{name}`", says) for when, name, says in rows))
 
