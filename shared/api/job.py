@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from shared.api.jobflow import TaskPhases
-from shared.api.meta import Key, ObjectMeta
+from shared.api.meta import Named
 
 
 class JobPhase(StrEnum):
@@ -57,27 +57,11 @@ class JobLimits(Struct, frozen=True, gc=False, rename="camel"):
     ttl_seconds_after_finished: int | None = None
 
 
-class Job(Struct, frozen=True, gc=False):
+class Job(Named, frozen=True, gc=False):
     """`batch.volcano.sh/v1alpha1` Job."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: JobLimits = JobLimits()
     status: JobRunStatus = JobRunStatus()
-
-    @property
-    def key(self) -> Key:
-        """Namespace and name."""
-        return self.metadata.key
-
-    @property
-    def name(self) -> str:
-        """`metadata.name`."""
-        return self.metadata.name
-
-    @property
-    def uid(self) -> str:
-        """`metadata.uid`."""
-        return self.metadata.uid
 
     @property
     def phase(self) -> str:

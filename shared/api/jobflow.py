@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from shared.api.meta import Key, ObjectMeta
+from shared.api.meta import Named
 
 
 class Phase(StrEnum):
@@ -157,32 +157,11 @@ class JobFlowStatus(Struct, frozen=True, gc=False, rename="camel", omit_defaults
     completion_time: str | None = None
 
 
-class JobFlow(Struct, frozen=True, gc=False):
+class JobFlow(Named, frozen=True, gc=False):
     """`flow.volcano.sh/v1alpha1` JobFlow."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: JobFlowSpec = JobFlowSpec()
     status: JobFlowStatus = JobFlowStatus()
-
-    @property
-    def key(self) -> Key:
-        """Namespace and name."""
-        return self.metadata.key
-
-    @property
-    def name(self) -> str:
-        """`metadata.name`."""
-        return self.metadata.name
-
-    @property
-    def namespace(self) -> str:
-        """`metadata.namespace`."""
-        return self.metadata.namespace
-
-    @property
-    def uid(self) -> str:
-        """`metadata.uid`: what its own Jobs name as their controller."""
-        return self.metadata.uid
 
     @property
     def flows(self) -> tuple[Flow, ...]:

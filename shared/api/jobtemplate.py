@@ -2,7 +2,7 @@
 
 from msgspec import Raw, Struct
 
-from shared.api.meta import Key, ObjectMeta
+from shared.api.meta import Named
 
 
 class JobTemplateStatus(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
@@ -11,22 +11,11 @@ class JobTemplateStatus(Struct, frozen=True, gc=False, rename="camel", omit_defa
     job_depends_on_list: tuple[str, ...] = ()
 
 
-class JobTemplate(Struct, frozen=True, gc=False):
+class JobTemplate(Named, frozen=True, gc=False):
     """`flow.volcano.sh/v1alpha1` JobTemplate, its Job spec kept as the JSON that it came in.
 
     A Job is made from exactly that, so that no field that this program does not know is lost.
     """
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: Raw = Raw(b"{}")
     status: JobTemplateStatus = JobTemplateStatus()
-
-    @property
-    def key(self) -> Key:
-        """Namespace and name."""
-        return self.metadata.key
-
-    @property
-    def name(self) -> str:
-        """`metadata.name`."""
-        return self.metadata.name

@@ -60,3 +60,29 @@ class ObjectMeta(Struct, frozen=True, gc=False, rename="camel"):
     def annotation(self, name: str) -> str | None:
         """The annotation's value, None where it is not set."""
         return (self.annotations or {}).get(name)
+
+
+class Named(Struct, frozen=True, gc=False):
+    """An object of the API server, as far as it is told from others."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+    @property
+    def key(self) -> Key:
+        """Namespace and name."""
+        return self.metadata.key
+
+    @property
+    def name(self) -> str:
+        """`metadata.name`."""
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        """`metadata.namespace`."""
+        return self.metadata.namespace
+
+    @property
+    def uid(self) -> str:
+        """`metadata.uid`, which no other object ever has, not even one of the same name."""
+        return self.metadata.uid
