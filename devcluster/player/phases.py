@@ -10,13 +10,14 @@ alone. All is decided from the Job as it is stored, so that a player can be stop
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
 from devcluster.player.script import read_script
 from shared.api.meta import Key, ObjectMeta
+from shared.api.times import format_duration, format_time, parse_time
 
 Status = dict[str, Any]
 
@@ -83,7 +84,7 @@ class PlayedJob(msgspec.Struct, frozen=True):
     @property
     def since(self) -> datetime | None:
         """When the Job entered its phase, to the second; where the status does not say, when it was created."""
-        told = parse_time((self.status.get("state") or {}).get("lastTransitionTime"))
+        told = parse_time(str((self.status.get("state") or {}).get("lastTransitionTime") or ""))
         return told or parse_time(self.metadata.creation_timestamp)
 
 
@@ -220,32 +221,9 @@ def _settled(job: PlayedJob, status: Status, ended: datetime) -> Status:
     return {
         **{name: value for name, value in status.items() if name != "controlledResources"},
         "version": status.get("version", 0) + 1,
-        "runningDuration": go_duration(ended.replace(microsecond=0) - created),
+        "runningDuration": format_duration(max(ended.replace(microsecond=0) - created, timedelta(0))),
     }
 
 
 def _counts(numbers: dict[str, int]) -> Status:
     return {name: number for name, number in numbers.items() if number}
-
-
-def parse_time(text: object) -> datetime | None:
-    """Read a time as Kubernetes writes it; None for anything else."""
-    try:
-        read = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return read.replace(tzinfo=UTC) if read is not None and read.tzinfo is None else read
-
-
-def format_time(moment: datetime) -> str:
-    """Write a time as Kubernetes does: UTC, whole seconds."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def go_duration(duration: timedelta) -> str:
-    """Write whole seconds as Go does: `9s`, `2m45s`, `1h0m0s`."""
-    seconds = max(int(duration.total_seconds()), 0)
-    hours, minutes = seconds // 3600, seconds // 60 % 60
-    if hours:
-        return f"{hours}h{minutes}m{seconds % 60}s"
-    return f"{minutes}m{seconds % 60}s" if minutes else f"{seconds}s"

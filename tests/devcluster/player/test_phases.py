@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devcluster.player import PlayedJob, Remove, Rules, Wait, Write, next_status, next_step
-from devcluster.player.phases import format_time, go_duration
 from shared.api.job import Job
+from shared.api.times import format_time
 
 CREATED = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 FULL, BRIEF = Rules(run_seconds=10), Rules(run_seconds=10, brief=True)
@@ -190,10 +190,3 @@ def test_however_seldom_it_is_looked_at_a_job_goes_forward_and_counts_all_its_po
         assert status["conditions"][-1]["status"] == status["state"]["phase"]
     if statuses and "runningDuration" in statuses[-1]:
         assert statuses[-1]["version"] == 1
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0s"), (9, "9s"), (60, "1m0s"), (165, "2m45s"), (3600, "1h0m0s"), (-1, "0s")]
-)
-def test_durations_are_written_as_go_does(seconds, text):
-    assert go_duration(timedelta(seconds=seconds)) == text
