@@ -26,6 +26,7 @@ from controller.jobflow.snapshot import Snapshot
 from controller.jobflow.status import is_worth_storing_at_once, observe
 from controller.jobflow.status_patch import differs, status_patch
 from controller.jobflow.triggers import Wake
+from controller.jobflow.writes import SHORTEST_PAUSE
 from shared.api.job import Job
 from shared.api.jobflow import FINISHED, JobFlow
 from shared.api.jobtemplate import JobTemplate
@@ -34,8 +35,8 @@ from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound, Refu
 
 T = TypeVar("T")
 
-CREATING: Final = 2.0
-"""Seconds of creates after which a pass says what is so, and then ends. The rest of a wide JobFlow has another turn."""
+CREATING: Final = 3.0
+"""Seconds after which a pass that still creates comes to its end. The rest of a wide JobFlow has another turn."""
 
 
 @dataclass(slots=True)
@@ -111,10 +112,14 @@ class JobFlowReconciler:
         creating = asyncio.ensure_future(self._create_each(seen, memory, live, attempts))
         try:
             # A wide JobFlow goes on being created while the API server takes its status in, for that may last.
-            await asyncio.wait({creating}, timeout=CREATING)
-            if attempts.outcomes:
-                seen = replace(self._look(jobflow, memory), absent=seen.absent)
-            stored, pause = await self._store(seen, memory, live)
+            until = self._monotonic() + CREATING
+            while True:
+                await asyncio.wait({creating}, timeout=max(SHORTEST_PAUSE, memory.pause_left(self._monotonic())))
+                if attempts.outcomes:
+                    seen = replace(self._look(memory.latest(jobflow), memory), absent=seen.absent)
+                stored, pause = await self._store(seen, memory, live)
+                if creating.done() or self._monotonic() > until:
+                    break
         except (ApiError, Superseded):
             attempts.closed = True
             await creating

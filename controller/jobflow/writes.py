@@ -6,9 +6,13 @@ SHORTEST_PAUSE: Final = 0.5
 """Seconds between two writes of one JobFlow's status, but for what is stored at once."""
 
 BYTES_PER_SECOND: Final = 256 * 1024
-"""What the writes of one JobFlow's status may cost on average: 3 s between writes of an object of 750 KB.
+"""What the writes of one JobFlow's status may cost at most: 3 s between writes of an object of 750 KB.
 
 The API server works through the whole object at each of them, however small the patch is."""
+
+EASY_BYTES_PER_SECOND: Final = 100 * 1024
+EASY_PAUSE: Final = 2.2
+"""What they cost where nobody would notice that they come no sooner: writes of a middling object are this far apart."""
 
 FIRST_RETRY: Final = 1.0
 LAST_RETRY: Final = 20.0
@@ -17,7 +21,7 @@ LAST_RETRY: Final = 20.0
 
 def pause_after(size: int) -> float:
     """Seconds from one write of a status to the next, where the whole object takes `size` bytes."""
-    return max(SHORTEST_PAUSE, size / BYTES_PER_SECOND)
+    return max(SHORTEST_PAUSE, size / BYTES_PER_SECOND, min(EASY_PAUSE, size / EASY_BYTES_PER_SECOND))
 
 
 def retry_after(attempts: int) -> float:

@@ -18,7 +18,7 @@ from shared.kube.errors import NotFound
 PAUSE: Final = 5.0
 """Seconds between two writes of one template's status."""
 
-APART: Final = 0.1
+APART: Final = 0.25
 """Seconds that a worker rests after a write: a thousand templates that are used at once are written one by one."""
 
 
