@@ -34,6 +34,11 @@ def test_the_last_sight_of_a_job_that_has_gone_counts() -> None:
     assert unaccounted(seen) == []
 
 
+def test_a_last_sight_of_its_end_outweighs_that_a_job_is_gone() -> None:
+    seen = seeing(remembering("get", get="Running"), departed={"get": "Completed"}, absent={"get": "it is gone"})
+    assert progress_of(seen).completed == {"get"}
+
+
 @pytest.mark.parametrize("state", ["Failed", "Terminated"])
 def test_a_job_that_failed_and_went_stays_failed(state: str) -> None:
     assert progress_of(seeing(remembering("get", get=state))).states == {"get": state}

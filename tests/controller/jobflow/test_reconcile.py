@@ -288,6 +288,29 @@ async def test_nothing_is_created_for_a_jobflow_that_finished_unseen() -> None:
     assert world.creates() == ["etl-get"]
 
 
+async def test_nothing_is_created_for_the_first_of_two_jobflows_of_one_name_while_the_cache_still_shows_it() -> None:
+    world = a_world("get", "clean: get", uid="first")
+    await world.settle(1)
+    world.lagging = {"JobFlow"}
+    world.remove("JobFlow", "etl")
+    world.apply(a_jobflow_object("get", "clean: get", uid="second"))
+    world.now += 5
+    await complete(world, "get")
+    assert world.creates() == ["etl-get"]
+
+
+async def test_nothing_is_created_from_a_spec_that_is_another_by_now() -> None:
+    world = a_world("get", "clean: get")
+    await world.settle(1)
+    world.lagging = {"JobFlow"}
+    jobflow = world.get("JobFlow", "etl")
+    world.apply({**jobflow, "spec": {"flows": [{"name": "get"}]}, "metadata": {**jobflow["metadata"], "generation": 2}})
+    world.now += 5
+    await complete(world, "get")
+    assert world.creates() == ["etl-get"]
+    assert world.status()["state"]["phase"] == "Succeed"
+
+
 async def test_succeed_is_stored_before_any_job_is_deleted() -> None:
     world = a_world("get", "clean: get", policy="delete")
     await world.settle(1)
