@@ -147,7 +147,13 @@ class JobFlowReconciler:
         names = unaccounted(seen)
         if not names:
             return seen
-        found = await self._side_by_side(self._find(seen.jobflow, name) for name in names)
+        reads = asyncio.Semaphore(self._width)
+
+        async def find(name: str) -> Job | str:
+            async with reads:
+                return await self._find(seen.jobflow, name)
+
+        found = await self._side_by_side(find(name) for name in names)
         now = self._monotonic()
         absent = {name: it for name, it in zip(names, found, strict=True) if isinstance(it, str)}
         present = {it.name: it for it in found if isinstance(it, Job)}
@@ -171,10 +177,11 @@ class JobFlowReconciler:
 
         No more of them wait for their turn than could have it: a status that is to be written has its turn among them.
         """
-        wanted = starts(seen, progress_of(seen))
+        wanted = list(starts(seen, progress_of(seen)))
+        turns = iter(wanted)
 
         async def create_in_turn() -> None:
-            for create in wanted:
+            for create in turns:
                 async with self._writes:
                     if attempts.error or attempts.closed:
                         attempts.left = True
@@ -188,7 +195,7 @@ class JobFlowReconciler:
                         attempts.outcomes = True
                         memory.take(outcome, self._monotonic(), self._chance.random())
 
-        await self._side_by_side(create_in_turn() for _ in range(self._width))
+        await self._side_by_side(create_in_turn() for _ in wanted[: self._width])
 
     async def _create(self, create: CreateJob, jobflow: JobFlow) -> Outcome:
         try:
