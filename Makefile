@@ -60,12 +60,12 @@ $(READY): requirements-dev.txt pyproject.toml
 	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Python 3.11 or newer is needed; where it is not on the PATH: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@if uv --version >/dev/null 2>&1; then \
-	  echo "Making the environment $(VENV) with uv"; \
+	  echo "Making the environment $(VENV) with uv" >&2; \
 	  test -x $(BIN)/python || uv venv --quiet --python "$$(command -v $(PYTHON))" $(VENV); \
 	  uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-dev.txt && \
 	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .; \
 	else \
-	  echo "Making the environment $(VENV) with venv and pip (a minute or two; uv is faster where it is installed)"; \
+	  echo "Making the environment $(VENV) with venv and pip (a minute or two; uv is faster where it is installed)" >&2; \
 	  test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV) || { \
 	    echo "python3 -m venv failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }; \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt && \
