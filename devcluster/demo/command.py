@@ -66,7 +66,7 @@ async def run(screen: Screen) -> int:
     """Start everything, tell the story, end everything."""
     task = asyncio.current_task()
     if task is not None:
-        for each in (signal.SIGTERM, signal.SIGHUP):
+        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(each, task.cancel)
     screen.say("JobFlow for Volcano, on this machine alone: no cluster, no container, half a minute.\n")
     screen.say("Starting three processes")

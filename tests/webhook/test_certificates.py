@@ -111,7 +111,7 @@ def bad_pairs(ca: trustme.CA) -> dict[str, Callable[[Mounted], tuple[bytes, byte
     rsa = ca.issue_cert("127.0.0.1", key_type=trustme.KeyType.RSA)
     key = one.private_key_pem.bytes()
     expired = ca.issue_cert("127.0.0.1", not_after=NOW - timedelta(seconds=1))
-    early = ca.issue_cert("127.0.0.1", not_before=NOW + timedelta(minutes=10), not_after=NOW + timedelta(days=1))
+    early = ca.issue_cert("127.0.0.1", not_before=NOW + timedelta(hours=12), not_after=NOW + timedelta(days=1))
     return {
         "half of the certificate": lambda _: (chain(one)[:200], key),
         "half of the key": lambda _: (chain(one), key[:100]),
