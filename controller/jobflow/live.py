@@ -17,7 +17,7 @@ from shared.kube.errors import NotFound
 FRESH: Final = 1.0
 """Seconds after which the answer to a live look is too old to act on."""
 
-SOON: Final = 0.5
+SOON: Final = 0.6
 """Seconds after which the next look is sent, if there is more to be acted on."""
 
 

@@ -10,8 +10,8 @@ BYTES_PER_SECOND: Final = 256 * 1024
 
 The API server works through the whole object at each of them, however small the patch is."""
 
-EASY_BYTES_PER_SECOND: Final = 100 * 1024
-EASY_PAUSE: Final = 2.2
+EASY_BYTES_PER_SECOND: Final = 40 * 1024
+EASY_PAUSE: Final = 2.0
 """What they cost where nobody would notice that they come no sooner: writes of a middling object are this far apart."""
 
 FIRST_RETRY: Final = 1.0

@@ -21,6 +21,9 @@ PAUSE: Final = 5.0
 APART: Final = 0.25
 """Seconds that a worker rests after a write: a thousand templates that are used at once are written one by one."""
 
+PATIENCE: Final = 60.0
+"""Seconds for which a status that is not true any more makes way for the writes that somebody waits for."""
+
 
 class Cluster(Protocol):
     """The API server, as far as JobTemplates need it."""
@@ -51,6 +54,8 @@ class JobTemplateReconciler:
         self._writes = writes
         self._monotonic = monotonic
         self._written: dict[Key, float] = {}
+        self._waiting: dict[Key, float] = {}
+        """Since when a template makes way."""
 
     async def reconcile(self, key: Key) -> float | None:
         """One pass. Returns the seconds after which to look again, None for when something wakes it.
@@ -60,14 +65,19 @@ class JobTemplateReconciler:
         template = self._templates.get(key)
         if template is None:
             self._written.pop(key, None)
+            self._waiting.pop(key, None)
             return None
         wanted = jobs_made(self._jobs.indexed(TEMPLATE, str(key)))
         if wanted == template.status:
+            self._waiting.pop(key, None)
             return None
         now = self._monotonic()
         wait = self._written.get(key, now - PAUSE) + PAUSE - now
         if wait > 0:
             return wait
+        if self._writes.locked() and now - self._waiting.setdefault(key, now) < PATIENCE:
+            return PAUSE
+        self._waiting.pop(key, None)
         self._written[key] = now
         async with self._writes:
             try:

@@ -52,13 +52,14 @@ class Bed:
             yield
 
     @contextmanager
-    def controller(self) -> Iterator[Program]:
+    def controller(self, *flags: str) -> Iterator[Program]:
         """Run the controller, as a process of its own, ready."""
         probes, self.metrics_port = free_ports(2)
         arguments = [
             f"--kubeconfig={self.kubeconfig}",
             f"--healthz-address=127.0.0.1:{probes}",
             f"--metrics-address=127.0.0.1:{self.metrics_port}",
+            *flags,
         ]
         ready = f"http://127.0.0.1:{probes}/readyz"
         program = Program("controller", arguments, self.dir / "controller.log", lambda: answers(ready))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.jobtemplate.reconcile import PAUSE, JobTemplateReconciler
+from controller.jobtemplate.reconcile import PATIENCE, PAUSE, JobTemplateReconciler
 from controller.jobtemplate.status import (
     LONGEST,
     TEMPLATE,
@@ -90,8 +90,9 @@ class Server:
         self.gone = False
         for job in jobs:
             self.jobs.put(made_from("ml.get", job))
+        self.writes = asyncio.Semaphore(1)
         self.reconciler = JobTemplateReconciler(
-            self.templates, self.jobs, self, writes=asyncio.Semaphore(1), monotonic=lambda: self.now
+            self.templates, self.jobs, self, writes=self.writes, monotonic=lambda: self.now
         )
 
     async def patch_jobtemplate_status(self, key: Key, patch: bytes) -> JobTemplate:
@@ -138,6 +139,20 @@ async def test_a_template_is_written_once_in_five_seconds_and_always_truly_in_th
     server.now = PAUSE
     await server.turn()
     assert server.written == [["a"], ["a", "b", "c"]]
+
+
+async def test_a_status_makes_way_for_writes_that_somebody_waits_for_but_not_for_ever() -> None:
+    server = Server("a")
+    async with server.writes:
+        assert await server.turn() == PAUSE
+        server.now = PATIENCE - 1
+        assert await server.turn() == PAUSE
+        server.now = PATIENCE
+        late = asyncio.ensure_future(server.turn())
+        await asyncio.sleep(0)
+        assert server.written == []  # it has its place among the others now
+    await late
+    assert server.written == [["a"]]
 
 
 async def test_a_template_that_is_gone_is_no_failure() -> None:
