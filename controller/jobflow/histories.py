@@ -2,31 +2,27 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from controller.jobflow.progress import LOST
+from controller.jobflow.snapshot import Step
 from shared.api.job import FINAL, Job
 from shared.api.jobflow import JobStatus, RunningHistory
 from shared.api.times import format_time, parse_duration, parse_time
 
 
-class _Step(NamedTuple):
-    """A phase that a Job entered, and when, where the Job says so."""
-
-    state: str
-    time: str | None
-
-
-def record(before: JobStatus | None, name: str, state: str, job: Job | None, now: datetime) -> JobStatus:
+def record(
+    before: JobStatus | None, name: str, state: str, job: Job | None, now: datetime, *, passed: Sequence[Step] = ()
+) -> JobStatus:
     """The record of a Job in `state`, going on from what was recorded `before`.
 
-    `job` is the Job as it was last seen, None if it is only remembered. What was recorded stays; times are the Job's
-    own transition times where it has them, else `now`. A finished Job has an end, and keeps it.
+    `job` is the Job as it was last seen, None if it is only remembered; `passed` are phases that it was seen in since
+    `before`. What was recorded stays; times are the Job's own transition times where it has them, else `now`. A
+    finished Job has an end, and keeps it.
     """
     before = before or JobStatus(name=name)
-    histories = _extended(before.running_histories, _steps(state, job), now)
+    histories = _extended(before.running_histories, _news(before.running_histories, state, job, passed), now)
     if job is None:
         end = before.end_timestamp or (format_time(now) if state == LOST or state in FINAL else None)
         return replace(before, state=state, end_timestamp=end, running_histories=histories)
@@ -40,22 +36,19 @@ def record(before: JobStatus | None, name: str, state: str, job: Job | None, now
     )
 
 
-def _steps(state: str, job: Job | None) -> list[_Step]:
-    """The phases that the Job says it went through, the present one last."""
-    steps = []
-    if job:
-        steps = [
-            _Step(entry.status, entry.last_transition_time) for entry in job.status.conditions or () if entry.status
-        ]
-    if state and (not steps or steps[-1].state != state):
-        steps.append(_Step(state, job.status.state.last_transition_time if job and job.phase == state else None))
-    return steps
+def _news(recorded: tuple[RunningHistory, ...], state: str, job: Job | None, passed: Sequence[Step]) -> Sequence[Step]:
+    """The phases that are not recorded yet: those that the Job says it went through, else those it was seen in."""
+    present = Step(state, job.status.state.last_transition_time if job and job.phase == state else None)
+    if job and job.status.conditions:
+        steps = [Step(entry.status, entry.last_transition_time) for entry in job.status.conditions if entry.status]
+        return _after(recorded, [*steps, present] if state and (not steps or steps[-1].state != state) else steps)
+    told = {(it.state, it.start_timestamp) for it in recorded}
+    seen = [step for step in passed if step not in told]
+    last = seen[-1].state if seen else recorded[-1].state if recorded else ""
+    return [*seen, present] if state and state != last else seen
 
 
-def _extended(
-    recorded: tuple[RunningHistory, ...], steps: Sequence[_Step], now: datetime
-) -> tuple[RunningHistory, ...]:
-    fresh = _after(recorded, steps)
+def _extended(recorded: tuple[RunningHistory, ...], fresh: Sequence[Step], now: datetime) -> tuple[RunningHistory, ...]:
     if not fresh:
         return recorded
     histories = list(recorded)
@@ -67,7 +60,7 @@ def _extended(
     return tuple(histories)
 
 
-def _after(recorded: tuple[RunningHistory, ...], steps: Sequence[_Step]) -> Sequence[_Step]:
+def _after(recorded: tuple[RunningHistory, ...], steps: Sequence[Step]) -> Sequence[Step]:
     """The steps that come after the last one that is recorded.
 
     A step is the recorded one if phase and time agree. Where none does (the Job wrote no times, or forgot its

@@ -50,6 +50,7 @@ def take_snapshot(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetim
         absent={},
         strangers=frozenset(strangers),
         problems=memory.problems(moment),
+        passed={name: tuple(steps) for name, steps in memory.passed.items()},
         faults=_faults(jobflow, memory, jobs),
     )
 

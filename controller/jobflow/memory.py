@@ -10,7 +10,7 @@ from controller.jobflow.actions import Created, Outcome, RefusedJob
 from controller.jobflow.cluster import Stored
 from controller.jobflow.explain import JOB_REFUSED, NAME_CONFLICT
 from controller.jobflow.progress import LOST
-from controller.jobflow.snapshot import Problem
+from controller.jobflow.snapshot import Problem, Step
 from controller.jobflow.writes import pause_after, retry_after
 from shared.api.job import FINAL, Job
 from shared.api.jobflow import JobFlow
@@ -40,6 +40,11 @@ class Memory:
 
     departed: dict[str, Job] = field(default_factory=dict)
     """Own Jobs that have gone, as they were last seen, until the status tells what became of them."""
+
+    passed: dict[str, list[Step]] = field(default_factory=dict)
+    """Phases that own Jobs were seen in and that no stored status tells yet, of Jobs that keep no record themselves.
+
+    Volcano's Jobs keep one (`status.conditions`)."""
 
     refusals: dict[str, Refusal] = field(default_factory=dict)
     """By entry name."""
@@ -126,6 +131,22 @@ class Memory:
         told = {entry.name for entry in jobflow.status.job_status_list if entry.state in FINAL or entry.state == LOST}
         for name in told & self.departed.keys():
             del self.departed[name]
+        if self.passed:
+            self._forget_what_is_told(jobflow)
+
+    def saw(self, job: Job, at: str) -> None:
+        """A Job was seen in a phase that it was not in before; `at` is now."""
+        if job.phase and not job.status.conditions:
+            step = Step(job.phase, job.status.state.last_transition_time or at)
+            self.passed.setdefault(job.name, []).append(step)
+
+    def _forget_what_is_told(self, jobflow: JobFlow) -> None:
+        for entry in jobflow.status.job_status_list:
+            if entry.name in self.passed:
+                told = {(it.state, it.start_timestamp) for it in entry.running_histories}
+                self.passed[entry.name] = [step for step in self.passed[entry.name] if step not in told]
+                if not self.passed[entry.name]:
+                    del self.passed[entry.name]
 
     def next_retry(self, now: float) -> float | None:
         """Seconds until a Job that was refused may be tried again; None if none was."""

@@ -31,6 +31,7 @@ from shared.api.job import Job
 from shared.api.jobflow import FINISHED, JobFlow
 from shared.api.jobtemplate import JobTemplate
 from shared.api.meta import Key
+from shared.api.times import format_time
 from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound, Refused
 
 T = TypeVar("T")
@@ -277,8 +278,11 @@ class JobFlowReconciler:
         job = new or old
         owner = job.metadata.controller if job else None
         jobflow = self._caches.jobflows.get(Key(job.metadata.namespace, owner.name)) if job and owner else None
-        if new is None and old is not None and jobflow and jobflow.uid == old.owner_uid:
-            self._memories.setdefault(jobflow.uid, Memory()).departed[old.name] = old
+        if job and jobflow and jobflow.uid == job.owner_uid:
+            if new is None:
+                self._memories.setdefault(jobflow.uid, Memory()).departed[job.name] = job
+            elif (old is None or old.phase != new.phase) and (memory := self._memories.get(jobflow.uid)):
+                memory.saw(new, format_time(self._clock()))
         yield from triggers.on_job(old, new, self._caches.jobflows)
 
     def on_jobtemplate(self, old: JobTemplate | None, new: JobTemplate | None) -> Iterator[Wake]:

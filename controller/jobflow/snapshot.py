@@ -1,8 +1,9 @@
 """What a decision about one JobFlow may look at: a frozen picture, and nothing else."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from shared.api.job import Job
 from shared.api.jobflow import JobFlow
@@ -37,11 +38,21 @@ class Snapshot:
     problems: Mapping[str, "Problem"]
     """What came of the last attempt to create an entry's Job, where it failed."""
 
+    passed: Mapping[str, tuple["Step", ...]] = field(default_factory=dict)
+    """Phases that Jobs were seen in since the last write, by Job name, of Jobs that keep no record of their own."""
+
     faults: tuple[str, ...] = ()
     """What makes the spec impossible to run, in the webhook's words; empty for every JobFlow that passed it."""
 
     size: int = 0
     """Bytes of JSON that the object takes at the API server besides the status; 0 where nobody has measured it."""
+
+
+class Step(NamedTuple):
+    """A phase that a Job entered, and when, where that is known."""
+
+    state: str
+    time: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,10 @@ def _known(seen: Snapshot, progress: Progress) -> dict[str, _Known]:
 
 def _records(seen: Snapshot, known: dict[str, _Known]) -> tuple[JobStatus, ...]:
     before = {entry.name: entry for entry in seen.jobflow.status.job_status_list}
-    return tuple(record(before.get(name), name, it.state, it.job, seen.now) for name, it in known.items())
+    return tuple(
+        record(before.get(name), name, it.state, it.job, seen.now, passed=seen.passed.get(name, ()))
+        for name, it in known.items()
+    )
 
 
 def _conditions(seen: Snapshot, known: dict[str, _Known]) -> dict[str, Condition]:

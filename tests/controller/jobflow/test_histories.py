@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from controller.jobflow.histories import record
+from controller.jobflow.snapshot import Step
 from shared.api.job import Job
 from shared.api.jobflow import JobStatus
 from tests.support.builders import a_jobflow
@@ -110,3 +111,12 @@ def test_a_lost_job_ends_when_it_was_found_lost() -> None:
     assert (lost.state, lost.end_timestamp) == ("Lost", "2026-03-01T12:00:00Z")
     assert [state for state, _, _ in steps(lost)] == ["Running", "Lost"]
     assert record(lost, "etl-get", "Lost", None, NOON + timedelta(hours=1)) == lost
+
+
+def test_phases_that_were_seen_within_one_second_are_told_in_their_order() -> None:
+    at = "2026-03-01T12:00:00Z"
+    pending = record(None, "etl-get", "Pending", a_job(ETL, "get", "Pending"), NOON)
+    passed = [Step("Running", at), Step("Completed", at)]
+    done = record(pending, "etl-get", "Completed", a_job(ETL, "get", "Completed"), NOON, passed=passed)
+    assert [state for state, _, _ in steps(done)] == ["Pending", "Running", "Completed"]
+    assert record(done, "etl-get", "Completed", a_job(ETL, "get", "Completed"), NOON, passed=passed) == done

@@ -337,6 +337,19 @@ async def test_a_look_that_forbids_is_taken_again_at_once_and_not_believed_for_a
     assert world.jobs_of("etl") == []
 
 
+async def test_a_phase_between_two_writes_of_the_status_is_in_the_history_though_the_job_keeps_none() -> None:
+    world = a_world("get")
+    await world.settle(1)
+    for phase in ("Pending", "Running", "Completed"):
+        job = world.get("Job", "etl-get")
+        world.apply({**job, "status": {"state": {"phase": phase}}})
+        world.now += 0.01
+    await world.settle(5)
+    histories = world.status()["jobStatusList"][0]["runningHistories"]
+    assert [each["state"] for each in histories] == ["Pending", "Running", "Completed"]
+    assert world.status()["state"]["phase"] == "Succeed"
+
+
 async def test_a_deleting_jobflow_is_terminating_and_starts_nothing() -> None:
     world = a_world()
     await world.settle(1)
