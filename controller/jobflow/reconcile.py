@@ -204,6 +204,8 @@ class JobFlowReconciler:
         except AlreadyExists:
             # The cache may lag behind our own create, or its answer was lost. A stranger's Job is another matter.
             found = await self._find(jobflow, create.name)
+            if found == GONE:  # whatever bore the name has left it meanwhile
+                raise
             return (
                 Created(create.flow, found)
                 if isinstance(found, Job)

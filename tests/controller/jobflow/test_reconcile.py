@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from controller.jobflow.cluster import Stored
 from shared.api.job import Job
 from shared.api.meta import Key
-from shared.kube.errors import Forbidden, Unavailable
+from shared.kube.errors import AlreadyExists, Forbidden, Unavailable
 from tests.support.builders import a_jobflow_object
 from tests.support.world import World
 
@@ -253,6 +253,15 @@ async def test_a_strangers_job_that_the_cache_does_not_show_is_never_adopted() -
     await world.settle(5)
     assert world.status()["state"]["reason"] == "JobNameConflict"
     assert world.creates() == []
+
+
+async def test_a_name_that_was_given_up_while_it_was_asked_for_is_no_conflict() -> None:
+    world = a_world("get")
+    world.refusing["create", "etl-get"] = lambda: AlreadyExists("already exists", status=409)
+    await world.settle(0)
+    world.refusing.clear()
+    await world.settle(0.5)
+    assert world.creates() == ["etl-get"]
 
 
 async def test_a_jobflow_created_again_under_its_name_does_not_take_over_the_jobs_of_the_first() -> None:
