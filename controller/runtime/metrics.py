@@ -1,4 +1,8 @@
-"""What the machinery counts: queues under client-go's names, reconcilers under controller-runtime's."""
+"""What the machinery counts: queues under client-go's names, reconcilers under controller-runtime's, informers' lag.
+
+Names and labels are those of `k8s.io/component-base/metrics/prometheus/workqueue` and of controller-runtime's
+`pkg/internal/controller/metrics`, so that dashboards made for any controller show this one.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +12,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 _QUEUE_SECONDS: Final = (0.00001, 0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 600)
+_LAG_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _PASS_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
@@ -55,6 +60,9 @@ class RuntimeMetrics:
             controller,
             registry=registry,
         )
+        self.crashes = Counter(
+            "sync_panics", "The same as controller_runtime_reconcile_panics_total.", controller, registry=registry
+        )
         self.seconds = Histogram(
             "controller_runtime_reconcile_time_seconds",
             "Time that a pass took.",
@@ -68,6 +76,27 @@ class RuntimeMetrics:
         self.workers = Gauge(
             "controller_runtime_max_concurrent_reconciles", "Workers that there are.", controller, registry=registry
         )
+
+
+class InformerMetrics:
+    """How far informers are behind the API server. Make it once for a registry.
+
+    The one thing that can be measured without trusting anybody's clock is how long the answer to our own write was
+    known before the watch brought it. A watch that was faster than the answer counts for nothing.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._lag = Histogram(
+            "jobflow_informer_lag_seconds",
+            "Time from the API server's answer to a write of ours, to the watch's showing it, by resource.",
+            ("name",),
+            buckets=_LAG_SECONDS,
+            registry=registry,
+        )
+
+    def shown(self, resource: str, seconds: float) -> None:
+        """The cache shows what was answered to us so many seconds ago."""
+        self._lag.labels(resource).observe(seconds)
 
 
 class QueueMetrics:
@@ -108,7 +137,7 @@ class WorkMetrics:
             result: metrics.reconciles.labels(name, result) for result in ("success", "requeue_after", "error")
         }
         self._errors = metrics.errors.labels(name)
-        self._panics = metrics.panics.labels(name)
+        self._panics = (metrics.panics.labels(name), metrics.crashes.labels(name))
         self._workers = metrics.workers.labels(name)
         metrics.unfinished.labels(name).set_function(lambda: sum(self._running()))
         metrics.longest.labels(name).set_function(self.longest)
@@ -140,7 +169,8 @@ class WorkMetrics:
         self._results["error"].inc()
         self._errors.inc()
         if unforeseen:
-            self._panics.inc()
+            for panics in self._panics:
+                panics.inc()
 
     def longest(self) -> float:
         """Seconds that the longest pass has taken so far, 0 if none runs."""

@@ -82,7 +82,9 @@ class KubeClient:
         """A client for the cluster that `config.load` finds; nothing is sent yet. Raises ConfigError."""
         connection = await load(kubeconfig, master, environ)
         transport = HttpTransport(connection, program, proxy_from_environment=proxy_from_environment)
-        return cls(transport, limits=limits, metrics=metrics)
+        client = cls(transport, limits=limits, metrics=metrics)
+        client.metrics.speaks_to(connection.server)
+        return client
 
     async def close(self) -> None:
         """Let go of all connections."""

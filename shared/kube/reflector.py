@@ -228,6 +228,7 @@ class Reflector(Generic[T]):
         """What a failure means for the next try, and how long to wait for it."""
         now = asyncio.get_running_loop().time()
         self._trouble = str(trouble)
+        self._client.metrics.failed(self._resource.plural, trouble)
         if trouble.reason == "Silent":
             # The connection is at fault, not the server, and it had two minutes to say something.
             self._silences += 1

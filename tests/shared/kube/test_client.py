@@ -347,8 +347,8 @@ class TestWatches:
                 pytest.fail("there is nothing to watch")
 
 
-async def test_requests_are_counted_by_method_and_code(server: Server) -> None:
-    registry = CollectorRegistry()
+async def test_requests_are_counted_by_method_code_and_server(server: Server) -> None:
+    registry, host = CollectorRegistry(), server.url.removeprefix("http://")
     client = await KubeClient.connect("jobflow-test", master=server.url, metrics=KubeMetrics(registry), environ={})
     await client.get(JOBS, KEY)
     server.handler = refusal(409, "Conflict")
@@ -360,7 +360,8 @@ async def test_requests_are_counted_by_method_and_code(server: Server) -> None:
     await client.close()
 
     def count(code: str, method: str) -> float | None:
-        return registry.get_sample_value("rest_client_requests_total", {"code": code, "method": method})
+        labels = {"code": code, "method": method, "host": host}
+        return registry.get_sample_value("rest_client_requests_total", labels)
 
     assert (count("200", "GET"), count("409", "POST"), count("<error>", "GET")) == (1, 1, 1)
 
