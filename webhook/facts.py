@@ -10,6 +10,7 @@ from random import Random
 from typing import Final, NoReturn
 
 from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from shared.api.jobflow import FINISHED, State
 from shared.api.meta import Key, ObjectMeta
@@ -19,17 +20,52 @@ from shared.kube.client import KubeClient
 from shared.kube.errors import Unreadable
 from shared.kube.reflector import Reflector
 from shared.kube.resources import Resource, Unread
-from shared.rules.jobflow_warnings import TemplateFacts
+from shared.rules.jobflow_warnings import NO_ROOM, Room, TemplateFacts, room_for
 from webhook.guards import MOST_NAMES
 
 PAGE: Final = 50
 """JobFlows to ask for at once: one may have a status of a megabyte."""
 
 
+class KnownTask(Struct, frozen=True, gc=False):
+    """An entry of `tasks` of a JobTemplate, as far as it names Pods."""
+
+    name: str | None = None
+    replicas: int | None = None
+
+
+class Something(Struct, frozen=True, gc=False):
+    """An object of which nothing matters but that it is there."""
+
+
+class KnownSpec(Struct, frozen=True, gc=False):
+    """The spec of a JobTemplate, as far as its Jobs' names must leave room."""
+
+    tasks: tuple[KnownTask, ...] | None = None
+    plugins: dict[str, object] | None = None
+    volumes: tuple[Something | None, ...] | None = None
+
+    def room(self) -> Room:
+        """What longer names need."""
+        tasks = [(task.name, task.replicas or 0) for task in self.tasks or ()]
+        plugins = (name for name, arguments in (self.plugins or {}).items() if arguments is not None)
+        return room_for(tasks, plugins, has_volumes=bool(self.volumes))
+
+
 class KnownTemplate(Struct, frozen=True, gc=False):
-    """A JobTemplate, as far as warnings go."""
+    """A JobTemplate, as far as warnings go. There may be thousands, so that of each no more is kept."""
 
     metadata: ObjectMeta = ObjectMeta()
+    spec: KnownSpec | None = None
+    room: Room = NO_ROOM
+
+    def __post_init__(self) -> None:
+        """Keep what follows from the spec, and neither the spec nor what `kubectl apply` writes of it."""
+        if self.spec:
+            force_setattr(self, "room", self.spec.room())
+            force_setattr(self, "spec", None)
+        if self.metadata.annotations or self.metadata.owner_references:
+            force_setattr(self, "metadata", replace(self.metadata, annotations=None, owner_references=None))
 
     @property
     def key(self) -> Key:
@@ -83,8 +119,8 @@ class Templates:
 
     def __init__(self, client: KubeClient, random: Random) -> None:
         self._reflector = Reflector(client, TEMPLATES, Cache[KnownTemplate](), random, self._take)
-        self._existing: dict[str, set[str]] = {}
-        self._deleting: dict[str, set[str]] = {}
+        self._existing: dict[str, dict[str, Room]] = {}
+        self._deleting: dict[str, dict[str, Room]] = {}
 
     async def follow(self) -> NoReturn:
         """Keep the copy in step, for ever."""
@@ -98,23 +134,25 @@ class Templates:
         return _nothing if self._reflector.trouble() else self._of
 
     def _of(self, namespace: str) -> TemplateFacts:
-        return TemplateFacts(self._existing.get(namespace, ()), self._deleting.get(namespace, ()))
+        existing = self._existing.get(namespace, {})
+        return TemplateFacts(existing, self._deleting.get(namespace, ()), existing)
 
     def _take(self, old: KnownTemplate | None, new: KnownTemplate | None, /, *, initial: bool) -> None:
-        for template in (old, new):
-            if template:
-                namespace, name = template.key
-                _put(self._existing, namespace, name, there=template is new)
-                _put(self._deleting, namespace, name, there=template is new and template.metadata.is_deleting)
+        if new:
+            namespace, name = new.key
+            self._existing.setdefault(namespace, {})[name] = new.room
+            if new.metadata.is_deleting:
+                self._deleting.setdefault(namespace, {})[name] = new.room
+        elif old:
+            for known in (self._existing, self._deleting):
+                _drop(known, *old.key)
 
 
-def _put(names: dict[str, set[str]], namespace: str, name: str, *, there: bool) -> None:
-    if there:
-        names.setdefault(namespace, set()).add(name)
-    elif namespace in names:
-        names[namespace].discard(name)
-        if not names[namespace]:
-            del names[namespace]
+def _drop(known: dict[str, dict[str, Room]], namespace: str, name: str) -> None:
+    if namespace in known:
+        known[namespace].pop(name, None)
+        if not known[namespace]:
+            del known[namespace]
 
 
 def _nothing(namespace: str) -> None:

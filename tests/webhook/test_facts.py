@@ -5,14 +5,17 @@ from collections.abc import AsyncIterator
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
+from shared.api.meta import ObjectMeta
 from shared.kube.client import KubeClient
 from shared.kube.errors import ApiError, Gone, Unreadable
 from shared.kube.transport import Answer, Request
+from shared.rules.jobflow_warnings import Room
 from tests.shared.kube.fake_api import FakeApi, failure, no_connection, page
 from tests.webhook.serving import until
-from webhook.facts import PAGE, Templates, Users
+from webhook.facts import PAGE, KnownSpec, KnownTemplate, Templates, Users
 
 
 @pytest.fixture
@@ -124,3 +127,22 @@ async def test_what_is_known_follows_the_cluster(api: FakeApi, templates: Templa
     known = templates.now()("ml")
     assert known
     await until(lambda: "train" in known.existing and "get" not in known.existing)
+
+
+async def test_the_room_that_names_need_is_known_and_nothing_else_is_kept(api: FakeApi) -> None:
+    task = {"name": "work", "replicas": 101, "template": {"spec": {"containers": [{"image": "x" * 100_000}]}}}
+    spec = {"tasks": [task], "plugins": {"ray": [], "x": None}, "volumes": [{"mountPath": "/v"}]}
+    api.put("jobtemplates", "get", spec=spec, metadata={"annotations": {"last-applied": "x" * 100_000}})
+    templates = Templates(KubeClient(api), Random(1))
+    following = asyncio.create_task(templates.follow())
+    try:
+        await until(lambda: templates.now()("ml"))
+        known = templates.now()("ml")
+        assert known
+        assert known.rooms["get"] == Room(for_pods=len("-work-100"), for_labels=len("-123456789012"))
+    finally:
+        following.cancel()
+    (kept,) = msgspec.json.decode(msgspec.json.encode([spec]), type=list[KnownSpec])
+    template = KnownTemplate(ObjectMeta("get", annotations={"a": "b"}), kept)
+    assert (template.spec, template.metadata) == (None, ObjectMeta("get"))
+    assert template.room == known.rooms["get"]
