@@ -1,10 +1,17 @@
-"""Take the picture of one JobFlow that its decisions are made from, out of the caches and what is remembered."""
+"""Take the picture of one JobFlow that its decisions are made from, out of the caches and what is remembered.
+
+To look at everything takes time that grows with the JobFlow, and each of its Jobs changes three times. So what was seen
+a moment ago is kept, and as long as nothing but the phases of its own Jobs has changed, only those are looked at.
+"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
-from controller.jobflow.memory import Memory
+from controller.jobflow.memory import Look, Memory
+from controller.jobflow.progress import advanced, progress_of
 from controller.jobflow.snapshot import Snapshot
 from controller.jobflow.triggers import OWNER
 from shared.api.job import Job
@@ -16,6 +23,9 @@ from shared.kube.cache import Reader
 from shared.rules.answer import answer
 from shared.rules.jobflow import plan_faults
 
+LOOK_AT_ALL: Final = 1.0
+"""Seconds after which everything is looked at again, whatever has changed."""
+
 
 class Caches(NamedTuple):
     """Local copies of what is in the cluster, each at most a little behind the truth."""
@@ -23,6 +33,62 @@ class Caches(NamedTuple):
     jobflows: Reader[JobFlow]
     templates: Reader[JobTemplate]
     jobs: Reader[Job]
+
+
+def look(
+    jobflow: JobFlow,
+    caches: Caches,
+    memory: Memory,
+    *,
+    now: datetime,
+    moment: float,
+    absent: Mapping[str, str] = MappingProxyType({}),
+) -> Look:
+    """What is known of `jobflow` now, and how far its entries have come. `moment` is now on the monotonic clock.
+
+    `absent` are the Jobs that a live read did not find. The look is remembered, and what changes from now on is news.
+    """
+    found = None if absent else _look_at_news(jobflow, caches, memory, now, moment)
+    if found is None:
+        seen = replace(take_snapshot(jobflow, caches, memory, now, moment), absent=absent)
+        entries = {child_name(jobflow.name, flow.name): flow.name for flow in jobflow.flows}
+        found = Look(seen, progress_of(seen), entries, moment)
+    memory.look, memory.news, memory.all_is_news = found, set(), False
+    return found
+
+
+def _look_at_news(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetime, moment: float) -> Look | None:
+    """The last look with the Jobs that changed since; None where more than their phases may have changed."""
+    before = memory.look
+    if before is None or before.seen.jobflow is not jobflow or moment - before.at > LOOK_AT_ALL:
+        return None
+    if memory.all_is_news or memory.departed or memory.refusals or before.seen.absent or before.seen.problems:
+        return None
+    jobs: dict[str, Job] = {}
+    for name in memory.news:
+        answered, _ = memory.created.get(name, (None, 0.0))
+        cached = caches.jobs.get(Key(jobflow.namespace, name))
+        if name not in before.entries or not (answered or (cached and name in before.seen.jobs)):
+            return None
+        job = cached or answered
+        if job is None or job.owner_uid != jobflow.uid:
+            return None
+        jobs[name] = job
+    for name in jobs:
+        if caches.jobs.get(Key(jobflow.namespace, name)):
+            memory.created.pop(name, None)
+    started = {before.entries[name] for name in jobs} & before.seen.templates.keys()
+    seen = replace(
+        before.seen,
+        now=now,
+        jobs={**before.seen.jobs, **jobs} if jobs else before.seen.jobs,
+        templates={name: it for name, it in before.seen.templates.items() if name not in started}
+        if started
+        else before.seen.templates,
+        passed=memory.steps(),
+    )
+    states = {before.entries[name]: job.phase for name, job in jobs.items()}
+    return Look(seen, advanced(before.progress, states) if states else before.progress, before.entries, before.at)
 
 
 def take_snapshot(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetime, moment: float) -> Snapshot:
@@ -50,7 +116,7 @@ def take_snapshot(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetim
         absent={},
         strangers=frozenset(strangers),
         problems=memory.problems(moment),
-        passed={name: tuple(steps) for name, steps in memory.passed.items()},
+        passed=memory.steps(),
         faults=_faults(jobflow, memory, jobs),
     )
 

@@ -3,14 +3,15 @@
 All of it is of the last seconds and can be lost: the cluster has the truth, and tells it again.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from controller.jobflow.actions import Created, Outcome, RefusedJob
 from controller.jobflow.cluster import Stored
 from controller.jobflow.explain import JOB_REFUSED, NAME_CONFLICT
-from controller.jobflow.progress import LOST
-from controller.jobflow.snapshot import Problem, Step
+from controller.jobflow.progress import LOST, Progress
+from controller.jobflow.snapshot import Problem, Snapshot, Step
 from controller.jobflow.writes import pause_after, retry_after
 from shared.api.job import FINAL, Job
 from shared.api.jobflow import JobFlow
@@ -31,6 +32,19 @@ class Refusal:
     retry_at: float
 
 
+class Look(NamedTuple):
+    """What was seen of a JobFlow when it was last looked at."""
+
+    seen: Snapshot
+    progress: Progress
+
+    entries: Mapping[str, str]
+    """Names of the entries, by the names of their Jobs."""
+
+    at: float
+    """When everything was looked at, on the monotonic clock."""
+
+
 @dataclass(slots=True)
 class Memory:
     """What is remembered of one JobFlow, by its uid. Moments are on the monotonic clock, in seconds."""
@@ -48,6 +62,15 @@ class Memory:
 
     refusals: dict[str, Refusal] = field(default_factory=dict)
     """By entry name."""
+
+    look: Look | None = None
+    """The last look, and what has changed since."""
+
+    news: set[str] = field(default_factory=set)
+    """Names of own Jobs that have changed since the last look."""
+
+    all_is_news: bool = False
+    """Something has changed since the last look that is more than an own Job's phase."""
 
     newest: JobFlow | None = None
     """The JobFlow as the API server answered it, until the cache is as new."""
@@ -101,10 +124,18 @@ class Memory:
             del self.departed[name]
         return {**cached, **{name: job for name, (job, _) in self.created.items()}} if self.created else cached
 
+    def found(self, jobs: Iterable[Job], now: float) -> None:
+        """Take in own Jobs that a live read has found though the cache does not show them."""
+        for job in jobs:
+            self.created[job.name] = (job, now)
+            self.departed.pop(job.name, None)
+        self.all_is_news = True
+
     def take(self, outcome: Outcome, now: float, chance: float) -> None:
         """Remember how an attempt to create a Job turned out. `chance`, from 0 to 1, spreads the next attempts."""
         if isinstance(outcome, Created):
             self.created[outcome.job.name] = (outcome.job, now)
+            self.news.add(outcome.job.name)
             self.refusals.pop(outcome.flow, None)
         elif isinstance(outcome, RefusedJob):
             self._refuse(
@@ -139,6 +170,10 @@ class Memory:
         if job.phase and not job.status.conditions:
             step = Step(job.phase, job.status.state.last_transition_time or at)
             self.passed.setdefault(job.name, []).append(step)
+
+    def steps(self) -> dict[str, tuple[Step, ...]]:
+        """The phases that are yet to be told, by Job name."""
+        return {name: tuple(steps) for name, steps in self.passed.items()}
 
     def _forget_what_is_told(self, jobflow: JobFlow) -> None:
         for entry in jobflow.status.job_status_list:

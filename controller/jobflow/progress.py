@@ -73,6 +73,15 @@ def progress_of(seen: Snapshot) -> Progress:
     return Progress(states, completed, len(jobflow.flows))
 
 
+def advanced(before: Progress, states: Mapping[str, str]) -> Progress:
+    """`before`, now that these entries' own Jobs are seen in these states. Completed stays Completed."""
+    news = {flow: state for flow, state in states.items() if flow not in before.completed}
+    completed = [flow for flow, state in news.items() if state == JobPhase.COMPLETED]
+    return Progress(
+        {**before.states, **news}, before.completed.union(completed) if completed else before.completed, before.total
+    )
+
+
 def unaccounted(seen: Snapshot) -> list[str]:
     """Names of Jobs that were created, are not to be seen, and were in no final phase when they last were.
 

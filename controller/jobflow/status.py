@@ -107,10 +107,13 @@ def is_worth_storing_at_once(stored: JobFlowStatus, seen: Snapshot, progress: Pr
     """
     if phase_of(seen, progress) != stored.state.phase:
         return True
-    remembered = {entry.name for entry in stored.job_status_list if entry.state == JobPhase.COMPLETED}
-    return any(
-        job.phase == JobPhase.COMPLETED and job.name not in remembered
+    witnesses = [
+        job
         for jobs in (seen.jobs, seen.departed)
         for job in jobs.values()
         if jobs is seen.departed or job.spec.ttl_seconds_after_finished is not None or job.metadata.is_deleting
-    )
+    ]
+    if not witnesses:
+        return False
+    remembered = {entry.name for entry in stored.job_status_list if entry.state == JobPhase.COMPLETED}
+    return any(job.phase == JobPhase.COMPLETED and job.name not in remembered for job in witnesses)

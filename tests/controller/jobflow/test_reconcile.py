@@ -397,6 +397,7 @@ async def test_the_creates_of_a_wide_jobflow_go_on_while_its_status_is_being_wri
 ) -> None:
     flows = [f"step-{i:03}" for i in range(300)]
     world = a_world(*flows, templates=tuple(flows))
+    world.moment = asyncio.get_running_loop().time
     create, patch, release = world.create_job, world.patch_jobflow_status, asyncio.Event()
     created_when_written: list[int] = []
 
@@ -425,6 +426,7 @@ async def test_the_creates_of_a_wide_jobflow_go_on_while_its_status_is_being_wri
 async def test_a_status_that_cannot_be_written_cuts_no_create_short(monkeypatch: pytest.MonkeyPatch) -> None:
     flows = [f"step-{i:03}" for i in range(300)]
     world = a_world(*flows, templates=tuple(flows))
+    world.moment = asyncio.get_running_loop().time
     create, begun = world.create_job, []
 
     async def slow_create(namespace: str, manifest: bytes) -> Job:
