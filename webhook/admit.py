@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shared.api.job_spec import JobTemplateInFull
 from shared.api.jobflow import JobFlow
@@ -71,6 +72,13 @@ class Judged(Struct, frozen=True):
     def operation(self) -> str:
         """CREATE, UPDATE, DELETE, or unknown."""
         return self.request.operation.value if self.request else UNKNOWN
+
+    def without_objects(self) -> "Judged":
+        """The same, less what takes memory and has been judged."""
+        if self.request is None:
+            return self
+        request = replace(self.request, name=self.request.object_name, object=None, old_object=None)
+        return replace(self, request=request)
 
     def answer(self, verdict: Verdict) -> bytes:
         """The verdict as it is sent."""

@@ -17,6 +17,7 @@ from shared.ops.metrics import new_registry
 from shared.ops.stopping import stop_requested
 from webhook.access import AccessLog
 from webhook.admit import Known
+from webhook.allocator import give_large_blocks_back
 from webhook.certificates import Certificates, Files
 from webhook.connections import Limits, Listener
 from webhook.facts import Templates, Users
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 async def run(settings: WebhookSettings) -> None:
     """Serve until the process is asked to stop. Raises ConfigError, and OSError where an address cannot be had."""
     stop = stop_requested()
+    give_large_blocks_back()
     registry = new_registry()
     metrics = Metrics(registry)
     certificates = Certificates(

@@ -11,6 +11,7 @@ from shared.api.times import parse_duration
 from webhook.admit import KINDS
 from webhook.connections import Connection
 from webhook.review import Body
+from webhook.room import Share
 
 PATHS: Final = {f"/validate/{resource}": resource for resource in KINDS}
 
@@ -48,15 +49,19 @@ def resource_of(http: web.BaseRequest) -> str:
     return resource
 
 
-async def read_body(http: web.BaseRequest, connection: Connection) -> Body:
-    """The whole body. Raises HttpRefusalError where it is too large, or takes longer than the connection may."""
+async def read_body(http: web.BaseRequest, connection: Connection, share: Share | None = None) -> Body:
+    """The whole body, a large one into its share of the memory.
+
+    Raises HttpRefusalError where it is too large, or takes longer than the connection may, and NoTurnError where there
+    is no room for it.
+    """
     content = http.content
     if content.is_eof():  # a small one comes together with its head
         body: Body = content.read_nowait()
     else:
         try:
             async with asyncio.timeout_at(connection.deadline):
-                body = await _read(http)
+                body = await _read(http, share)
         except TimeoutError:
             raise HttpRefusalError(408, "the request did not come to its end in time") from None
         except web.RequestPayloadError:
@@ -65,7 +70,7 @@ async def read_body(http: web.BaseRequest, connection: Connection) -> Body:
     return body
 
 
-async def _read(http: web.BaseRequest) -> bytearray:
+async def _read(http: web.BaseRequest, share: Share | None) -> bytearray:
     if "Expect" in http.headers:
         await http.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         http.writer.output_size = 0  # aiohttp takes what was written for the beginning of an answer
@@ -73,6 +78,8 @@ async def _read(http: web.BaseRequest) -> bytearray:
     async for chunk in http.content.iter_any():
         if len(body) + len(chunk) > MOST_BYTES:
             raise _too_large()
+        if share:
+            await share.take(len(chunk))
         body += chunk
     return body
 

@@ -1,8 +1,8 @@
 """The HTTP side: takes admission reviews in, has them judged, answers, and says in the log and the metrics how it went.
 
 Whatever comes, there is an answer that says what is wrong with it. Reviews of `LARGE` bytes and more are judged in a
-thread, one after the other, so that small ones do not have to wait for them; how many are judged at all at the same
-time is limited, and a request whose client has gone is dropped.
+thread, one after the other, so that small ones do not have to wait for them; how much of them is in memory is limited,
+and how many requests are in work at all. A request whose client has gone is dropped.
 """
 
 import asyncio
@@ -26,13 +26,14 @@ from webhook.connections import Connection
 from webhook.intake import HttpRefusalError, patience_of, read_body, resource_of
 from webhook.metrics import Metrics
 from webhook.review import Body, MalformedReviewError
+from webhook.room import Room
 from webhook.turns import NoTurnError, Turns
 from webhook.verdict import Verdict
 
 log = logging.getLogger(__name__)
 
 LARGE: Final = 32 * 1024
-"""Bytes of a body from which it is judged off the event loop, and needs one of a few places before it is read."""
+"""Bytes of a body from which it is judged off the event loop, and needs room before it is read."""
 
 CLIENT_GONE: Final = 499
 """The status, in log and metrics, of a request whose client did not wait for the answer; nginx calls it so."""
@@ -52,9 +53,11 @@ class WorkLimits:
     looked_up: int = 60
     """Deletions that wait for the API server. Small reviews need no place, for they never wait for anything."""
     large: int = 4
-    """Large bodies, which are in memory meanwhile. One is judged at a time."""
+    """Large bodies that are judged or about to be. One is judged at a time."""
+    buffered: int = 4 * 1024 * 1024
+    """Bytes of large bodies in memory; one of them may go beyond that."""
     wait: float = 3
-    """Seconds to wait for a turn."""
+    """Seconds to wait for a turn, or for room."""
     answer: float = 4
     """Seconds to the answer where the API server is asked; it waits 5 s for the webhook itself."""
 
@@ -81,6 +84,7 @@ class Server:
         self._limits = limits = limits or WorkLimits()
         self._looked_up = Turns(limits.looked_up, limits.wait)
         self._large = Turns(limits.large, limits.wait)
+        self._room = Room(limits.buffered, limits.wait)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="large-reviews")
         self.draining = False
         """Every answer then asks its client to connect anew, which will be to another replica."""
@@ -96,6 +100,7 @@ class Server:
             max_headers=128,
             lingering_time=2,
             auto_decompress=False,
+            read_bufsize=32 * 1024,
         )
 
     def protocol(self) -> RequestHandler:
@@ -136,8 +141,10 @@ class Server:
             if length is not None and length < LARGE:
                 judged, said = await self._judge(await read_body(http, connection), resource)
             else:
-                async with self._large:
-                    judged, said = await self._judge(await read_body(http, connection), resource)
+                with self._room.share() as share:
+                    body = await read_body(http, connection, share)
+                    async with self._large:
+                        judged, said = await self._judge(body, resource)
             verdict = judged.verdict
             if isinstance(verdict, AskUsers):
                 verdict = await self._ask(verdict, http, began)
@@ -145,17 +152,16 @@ class Server:
             about.update(_about(judged, verdict))
             self._metrics.judged(resource, judged.operation, verdict, monotonic() - began)
             return _response(200, said)
+        # An exception knows the frames that it came through, and those the body: no name may keep it.
         except MalformedReviewError as malformed:
-            wrong = HttpRefusalError(400, str(malformed))
+            return _refused(HttpRefusalError(400, str(malformed)), http, about)
         except HttpRefusalError as refusal:
-            wrong = refusal
+            return _refused(refusal, http, about)
         except NoTurnError:
-            wrong = HttpRefusalError(503, "too many requests are in work; try again", Retry_After="1")
+            return _refused(_later("too many requests are in work; try again"), http, about)
         except Exception:
             log.exception("request failed")
-            wrong = HttpRefusalError(503, "the webhook failed, and its log says why; try again", Retry_After="1")
-        about.update(method=http.method, path=http.raw_path, reason=str(wrong))
-        return _refused(wrong)
+            return _refused(_later("the webhook failed, and its log says why; try again"), http, about)
 
     async def _judge(self, body: Body, resource: str) -> tuple[Judged, bytes]:
         """Judge a body here, or a large one in the thread; with the answer, where it does not depend on a question."""
@@ -163,7 +169,7 @@ class Server:
             judged, said = _judge_and_write(body, resource, self._known())
         else:
             loop = asyncio.get_running_loop()
-            judged, said = await loop.run_in_executor(self._thread, _judge_and_write, body, resource, self._known())
+            judged, said = await loop.run_in_executor(self._thread, _judge_large, body, resource, self._known())
         if judged.error:
             log.error("review not judged", exc_info=judged.error, extra={"uid": judged.uid})
         return judged, said
@@ -191,6 +197,11 @@ def _judge_and_write(body: Body, resource: str, known: Known) -> tuple[Judged, b
     return judged, b"" if isinstance(judged.verdict, AskUsers) else judged.answer(judged.verdict)
 
 
+def _judge_large(body: Body, resource: str, known: Known) -> tuple[Judged, bytes]:
+    judged, said = _judge_and_write(body, resource, known)
+    return judged.without_objects(), said
+
+
 def _about(judged: Judged, verdict: Verdict) -> dict[str, Any]:
     """What the access line says of a review: never more of an object than its name."""
     about: dict[str, Any] = {
@@ -208,12 +219,17 @@ def _about(judged: Judged, verdict: Verdict) -> dict[str, Any]:
     return about
 
 
+def _later(message: str) -> HttpRefusalError:
+    return HttpRefusalError(503, message, Retry_After="1")
+
+
 def _response(status: int, body: bytes) -> web.Response:
     return web.Response(status=status, body=body, content_type="application/json")
 
 
-def _refused(refusal: HttpRefusalError) -> web.Response:
+def _refused(refusal: HttpRefusalError, http: web.BaseRequest, about: dict[str, Any]) -> web.Response:
     """A metav1.Status, which the API server tells its user; the body that was not read ends the connection."""
+    about.update(method=http.method, path=http.raw_path, reason=str(refusal))
     said = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": refusal.status, "message": str(refusal)}
     response = _response(refusal.status, msgspec.json.encode(said))
     response.headers.update(refusal.headers)

@@ -96,6 +96,8 @@ def test_what_is_no_review_is_refused_and_cannot_be_answered_with_one(body: byte
         pytest.param(template_deletion(), id="a JobTemplate at the path of JobFlows"),
         pytest.param(with_request(resource={"group": "flow.volcano.sh", "resource": "x"}), id="another resource"),
         pytest.param(with_request(resource={"group": "x", "resource": "jobflows"}), id="a resource of another group"),
+        pytest.param(creation(*["x"] * 140_000), id="more objects than any object has"),
+        pytest.param(with_request(object={"x": [0] * 600_000}), id="more values than any object has"),
     ],
 )
 def test_a_review_that_makes_no_sense_is_answered_with_its_uid_and_never_allowed(review: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """The server over real TLS: what it answers, what it counts and logs, and how much it takes on."""
 
 import asyncio
+import gc
 import json
 import logging
 import random
@@ -14,7 +15,8 @@ from tests.support.builders import a_jobflow_object
 from tests.webhook.reviews import UID, a_review, creation, deletion, sent, template_deletion
 from tests.webhook.serving import head, serving, until
 from tests.webhook.test_review import tampered
-from webhook.intake import MOST_BYTES
+from webhook.intake import MOST_BYTES, HttpRefusalError
+from webhook.review import MalformedReviewError
 from webhook.server import LARGE, WorkLimits
 
 
@@ -140,7 +142,8 @@ def bombs() -> dict[str, tuple[dict[str, Any], str]]:
     names = [f"x{i}" for i in range(440)]
     complete = [f"{name}: {' '.join(names[:i])}" for i, name in enumerate(names)]
     return {
-        "a chain of 100,000": (creation(*chain), "not-too-many"),
+        "a chain of 100,000": (creation(*chain), "malformed"),  # more than an API server takes
+        "a chain of 40,000": (creation(*chain[:40_000]), "not-too-many"),
         "2 to the 50 paths": (creation(*ladder), ""),
         "96,580 dependencies": (creation(*complete), ""),
         "a loop of two at the end of a chain": (creation(*chain[:999], "x0: x998"), "names-are-unique"),
@@ -171,20 +174,55 @@ async def test_no_graph_takes_long_and_none_holds_up_a_small_review(what: str) -
     assert max(waits) < 10
 
 
-async def test_who_waits_too_long_for_a_turn_is_sent_away_for_a_second() -> None:
-    async def look_up(namespace: str, template: str) -> Sequence[str]:
-        return []
-
-    large = sent(creation("get", metadata={"annotations": {"a": "x" * LARGE}}))
-    async with serving(look_up=look_up, work=WorkLimits(large=1, wait=0.2)) as webhook:
-        _, writer = await webhook.connect()
-        writer.write(head(LARGE) + b"{")
-        await until(webhook.server._large._places.locked)
-        async with webhook.http.post(webhook.url(), data=large, headers={"Content-Type": "application/json"}) as answer:
+async def test_who_waits_too_long_for_room_is_sent_away_for_a_second() -> None:
+    large = sent(creation("get", metadata={"annotations": {"a": "x" * 20 * LARGE}}))
+    async with serving(work=WorkLimits(buffered=2 * LARGE, wait=0.2)) as webhook:
+        stalled = []
+        for _ in range(2):  # the first goes beyond, the second has what there is
+            _, writer = await webhook.connect()
+            writer.write(head(20 * LARGE) + b" " * 4 * LARGE)
+            stalled.append(writer)
+        await until(lambda: webhook.server._room.held > 2 * LARGE)
+        async with webhook.http.post(webhook.url(), data=large, headers=JSON) as answer:
             assert answer.status == 503
             assert answer.headers["Retry-After"] == "1"
-        assert (await webhook.post(creation("get")))[1]["allowed"], "small ones have their own places"
-        writer.transport.abort()
+        assert (await webhook.post(creation("get")))[1]["allowed"], "small ones need no room"
+        for writer in stalled:
+            writer.transport.abort()
+        await until(lambda: webhook.server._room.held == 0)
+        assert (await webhook.post(large))[1]["allowed"]
+
+
+async def test_slow_clients_that_announce_large_bodies_keep_no_large_review_out() -> None:
+    large = sent(creation("get", metadata={"annotations": {"a": "x" * 2 * LARGE}}))
+    async with serving() as webhook:
+        slow = []
+        for _ in range(50):
+            _, writer = await webhook.connect()
+            writer.write(head(MOST_BYTES) + b"{" * 1000)
+            slow.append(writer)
+        await until(lambda: webhook.server._room.held == 50_000)
+        async with asyncio.timeout(2):
+            assert (await webhook.post(large))[1]["allowed"]
+        for writer in slow:
+            writer.transport.abort()
+
+
+async def test_no_body_is_kept_by_what_was_wrong_with_it() -> None:
+    """An exception that knows itself is only found by the garbage collector, which may be long in coming."""
+    gc.collect()
+    gc.disable()
+    try:
+        async with serving() as webhook:
+            for body in (b" " * (MOST_BYTES + 1), b'"' + b"x" * LARGE, b"[" * LARGE):
+                assert (await webhook.post(body))[0] in (400, 413)
+            await until(lambda: webhook.server._room.held == 0)
+            kept = [
+                type(each) for each in gc.get_objects() if isinstance(each, HttpRefusalError | MalformedReviewError)
+            ]
+            assert kept == []
+    finally:
+        gc.enable()
 
 
 async def test_a_request_whose_client_has_gone_is_not_worked_on() -> None:
