@@ -63,7 +63,7 @@ class WebhookSettings(Settings):
     metrics_address: ListenAddress = Address("", 8080)
     """Where to serve /metrics, without TLS; may be the same as --healthz-address."""
 
-    shutdown_delay: Duration = 5.0
+    shutdown_delay: Duration = 10.0
     """How long to go on serving after SIGTERM, until everybody knows that this replica is leaving."""
 
     shutdown_grace: Duration = 10.0
