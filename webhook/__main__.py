@@ -1,39 +1,29 @@
-"""The webhook as a program: `python -m webhook`, or `jobflow-webhook`."""
+"""The webhook as a program: `python -m webhook`, or `jobflow-webhook`. With `check` its rules alone, over files."""
 
-import asyncio
-import os
 import sys
-from collections.abc import Callable, Sequence
-
-from shared.kube.config import ConfigError
-from shared.ops import logs
-from shared.ops.settings import read_settings
-from webhook.app import run
-from webhook.settings import WebhookSettings
+from collections.abc import Sequence
 
 PROGRAM = "jobflow-webhook"
+CHECK = "check"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until SIGTERM; return the exit code."""
-    settings = read_settings(WebhookSettings, PROGRAM, sys.argv[1:] if arguments is None else arguments, os.environ)
-    logs.set_up(settings.verbosity)
-    try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(run(settings))
-    except (ConfigError, OSError) as error:
-        print(f"{PROGRAM}: {error}", file=sys.stderr)
-        return 1
-    return 0
+    """Serve until SIGTERM, or check files; return the exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    return _check(given[1:]) if given and given[0] == CHECK else _serve(given)
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """The faster event loop where it is installed, and Python's own elsewhere."""
-    try:
-        import uvloop  # noqa: PLC0415
-    except ImportError:
-        return None
-    return uvloop.new_event_loop
+def _check(arguments: Sequence[str]) -> int:
+    """Judge files. Nothing of the server is imported for that, which would take longer than the check."""
+    from webhook.check.__main__ import main as check  # noqa: PLC0415
+
+    return check(arguments, program=f"{PROGRAM} {CHECK}")
+
+
+def _serve(arguments: Sequence[str]) -> int:
+    from webhook.serving import serve  # noqa: PLC0415
+
+    return serve(arguments, PROGRAM)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def answer(faults: Sequence[Fault]) -> Answer:
     """Tell the first 20 faults, or as many of them as there is room for, and how many more there are."""
     causes: list[Fault] = []
     room = CAUSES_BYTES
-    for fault in _with_near_misses(faults[:MOST_FAULTS]):
+    for fault in with_near_misses(faults[:MOST_FAULTS]):
         told = replace(fault, message=_cut(fault.message))
         room -= FRAME + sum(map(_json_bytes, (told.reason, told.message, str(told.field))))
         if room < 0:
@@ -51,7 +51,7 @@ def answer(faults: Sequence[Fault]) -> Answer:
     return Answer(tuple(causes), line)
 
 
-def _with_near_misses(faults: Sequence[Fault]) -> list[Fault]:
+def with_near_misses(faults: Sequence[Fault]) -> list[Fault]:
     """Add to each fault what may have been meant. Faults that share their names are compared with one lexicon."""
     lexicons: dict[int, Lexicon] = {}
     told = []

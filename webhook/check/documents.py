@@ -1,0 +1,84 @@
+"""The documents of a file, told apart as kubectl does it.
+
+A file that begins with `{` is JSON, one object after the other. Any other is YAML, and lines that begin with `---` tell
+its documents apart before any grammar does.
+"""
+
+import re
+from bisect import bisect_right
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterator
+from typing import Final
+
+from webhook.check.json_text import read_json
+from webhook.check.tree import Builder, UnreadableError
+from webhook.check.yaml_text import read_yaml
+
+HELM_HINT: Final = "; {{ }} belongs to a Helm template: check what `helm template` makes of it"
+
+
+class Lines:
+    """Line and column of places in a text, both from 1."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(match.end() for match in re.finditer(r"\r\n|\n|\r", text))]
+
+    def of(self, at: int) -> tuple[int, int]:
+        """The line and the column of an index into the text."""
+        line = bisect_right(self._starts, at)
+        return line, at - self._starts[line - 1] + 1
+
+
+def decoded(content: bytes) -> str:
+    """The text of a file, in UTF-8, or UTF-16 where its first bytes say so. Raises UnreadableError."""
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        encoding = "utf-16"
+    else:
+        encoding = "utf-8"
+        content = content.removeprefix(BOM_UTF8)
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as wrong:
+        before = content[: wrong.start].decode(encoding, errors="replace")
+        raise UnreadableError("must be text in UTF-8", len(before)) from None
+
+
+def read_documents(text: str) -> Iterator[Builder]:
+    """Every document that is not empty. Raises UnreadableError at the first that cannot be read, after those before."""
+    try:
+        for builder in read_json(text) if text.lstrip().startswith("{") else _yaml_documents(text):
+            if builder.document is not None and builder.document.value is not None:
+                yield builder
+    except UnreadableError as wrong:
+        if _has_template(text, wrong.at):
+            raise UnreadableError(wrong.message + HELM_HINT, wrong.at) from None
+        raise
+
+
+_SEPARATOR: Final = re.compile(r"^---(.*)$", re.MULTILINE)
+_BLANK: Final = re.compile(r"\s*(?:#.*)?", re.DOTALL)
+
+
+def _yaml_documents(text: str) -> Iterator[Builder]:
+    start = 0
+    for separator in _SEPARATOR.finditer(text):
+        yield from _yaml_document(text, start, separator.start())
+        if not _BLANK.fullmatch(separator.group(1)):
+            said = "a line that begins with --- tells documents apart, and has nothing behind it but a comment"
+            raise UnreadableError(said, separator.start())
+        start = separator.end()
+    yield from _yaml_document(text, start, len(text))
+
+
+def _yaml_document(text: str, start: int, end: int) -> Iterator[Builder]:
+    part = text[start:end].removeprefix("\n\ufeff")
+    yield read_yaml(part, end - len(part))
+
+
+def _has_template(text: str, at: int) -> bool:
+    """Whether braces of a Helm template stand in the line, or in one of the two lines before it."""
+    begin = at
+    for _ in range(3):
+        begin = text.rfind("\n", 0, max(begin, 0))
+    end = text.find("\n", at)
+    return "{{" in text[max(begin, 0) : len(text) if end < 0 else end]
