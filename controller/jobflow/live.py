@@ -12,6 +12,8 @@ from controller.jobflow.cluster import Cluster
 from controller.jobflow.ladder import size_of
 from controller.jobflow.memory import Memory
 from shared.api.jobflow import FINISHED, JobFlow, Phase
+from shared.api.meta import Named
+from shared.kube.cache import is_newer
 from shared.kube.errors import NotFound
 
 FRESH: Final = 1.0
@@ -41,6 +43,8 @@ class LiveLook:
         self._cluster = cluster
         self._monotonic = monotonic
         self._looking: asyncio.Task[None] | None = None
+        self.writing: asyncio.Task[None] | None = None
+        """Our own write of the status, while it is under way: what it stores is no news."""
 
     async def require(self, allows: Callable[[JobFlow], bool]) -> None:
         """Return if a look of the last second allows it, else look once more.
@@ -67,15 +71,22 @@ class LiveLook:
 
     async def _glance(self) -> None:
         """See whether the JobFlow is still the version that is known, which costs little; if not, look."""
-        known = self._memory.newest or self._jobflow
         try:
             metadata = await self._cluster.get_jobflow_metadata(self._jobflow.key)
         except NotFound:
             raise Superseded(gone=True) from None
+        if self.writing and metadata.resource_version != self._known.metadata.resource_version:
+            await asyncio.wait([self.writing])
+        known = self._known
         if (metadata.uid, metadata.resource_version) == (known.uid, known.metadata.resource_version):
             self._memory.confirm(known, self._monotonic())
-        else:
+        elif metadata.uid != known.uid or known is not self._memory.confirmed or not is_newer(known, Named(metadata)):
             await self.look()
+        # Else the answer to our own write has overtaken this look, and is as good.
+
+    @property
+    def _known(self) -> JobFlow:
+        return self._memory.newest or self._jobflow
 
     def _begin(self) -> asyncio.Task[None]:
         self._looking = looking = asyncio.ensure_future(self._glance())

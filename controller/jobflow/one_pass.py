@@ -182,9 +182,13 @@ class Pass:
             return wait
         wanted = fitted(observe(seen, known.progress), self._memory.besides)
         if differs(stored, wanted):
-            self._storing = asyncio.ensure_future(self._write(seen.jobflow, wanted))
-            self._storing.add_done_callback(lambda _: self.stir())
+            self._storing = self._live.writing = asyncio.ensure_future(self._write(seen.jobflow, wanted))
+            self._storing.add_done_callback(self._stored)
         return None
+
+    def _stored(self, _: asyncio.Task[None]) -> None:
+        self._live.writing = None
+        self.stir()
 
     async def _write(self, jobflow: JobFlow, wanted: JobFlowStatus) -> None:
         patch, asked_at = status_patch(jobflow, wanted), self._means.monotonic()

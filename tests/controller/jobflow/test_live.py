@@ -1,0 +1,117 @@
+"""When a live look lets Jobs be created, and what it costs."""
+
+import asyncio
+
+import pytest
+from msgspec.structs import replace
+
+from controller.jobflow.cluster import Stored
+from controller.jobflow.live import FRESH, LiveLook, Superseded, may_start_jobs
+from controller.jobflow.memory import Memory
+from shared.api.jobflow import JobFlow, JobFlowStatus, State
+from shared.api.meta import Key, ObjectMeta
+from tests.support.builders import a_jobflow
+
+
+def version(number: int, phase: str = "Running", generation: int = 1) -> JobFlow:
+    jobflow = a_jobflow("get")
+    metadata = replace(jobflow.metadata, resource_version=str(number), generation=generation)
+    return replace(jobflow, metadata=metadata, status=JobFlowStatus(state=State(phase)))
+
+
+class Server:
+    """Holds one JobFlow; `before_answer` happens between reading it and answering."""
+
+    def __init__(self, jobflow: JobFlow) -> None:
+        self.jobflow = jobflow
+        self.asked: list[str] = []
+        self.hold: asyncio.Event | None = None
+
+    async def get_jobflow(self, key: Key) -> Stored:
+        self.asked.append("all")
+        return Stored(self.jobflow, 1000)
+
+    async def get_jobflow_metadata(self, key: Key) -> ObjectMeta:
+        self.asked.append("metadata")
+        seen = self.jobflow.metadata
+        if self.hold:
+            await self.hold.wait()
+        return seen
+
+
+class Looking:
+    def __init__(self, known: JobFlow, stored: JobFlow) -> None:
+        self.now = 100.0
+        self.server = Server(stored)
+        self.memory = Memory()
+        self.live = LiveLook(known, self.memory, self.server, lambda: self.now)
+
+    async def write(self, jobflow: JobFlow, answered: asyncio.Event) -> None:
+        """Our own write of a status: it has taken effect, and is answered later."""
+        self.server.jobflow = jobflow
+        await answered.wait()
+        self.memory.learn(Stored(jobflow, 1000), self.now, 100)
+
+
+async def test_the_metadata_alone_tells_that_the_jobflow_is_as_it_is_known() -> None:
+    looking = Looking(version(7), version(7))
+    await looking.live.require(may_start_jobs)
+    assert looking.server.asked == ["metadata"]
+
+
+async def test_a_look_serves_for_a_second() -> None:
+    looking = Looking(version(7), version(7))
+    await looking.live.require(may_start_jobs)
+    looking.now += FRESH / 2
+    await looking.live.require(may_start_jobs)
+    assert looking.server.asked == ["metadata"]
+    looking.now += FRESH
+    await looking.live.require(may_start_jobs)
+    assert looking.server.asked == ["metadata", "metadata"]
+
+
+async def test_what_somebody_else_has_stored_is_read_whole() -> None:
+    looking = Looking(version(7), version(8, phase="Failed"))
+    with pytest.raises(Superseded):
+        await looking.live.require(may_start_jobs)
+    assert looking.server.asked == ["metadata", "all"]
+
+
+async def test_our_own_write_that_is_under_way_is_waited_for_and_not_read_again() -> None:
+    looking, answered = Looking(version(7), version(7)), asyncio.Event()
+    looking.live.writing = asyncio.ensure_future(looking.write(version(8), answered))
+    await asyncio.sleep(0)
+    requiring = asyncio.ensure_future(looking.live.require(may_start_jobs))
+    await asyncio.sleep(0.01)
+    assert not requiring.done()
+    answered.set()
+    await requiring
+    assert looking.server.asked == ["metadata"]
+
+
+async def test_the_answer_to_our_own_write_may_overtake_a_look() -> None:
+    looking, answered = Looking(version(7), version(7)), asyncio.Event()
+    looking.server.hold = asyncio.Event()
+    requiring = asyncio.ensure_future(looking.live.require(may_start_jobs))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    answered.set()
+    await looking.write(version(8), answered)
+    looking.server.hold.set()
+    await requiring
+    assert looking.server.asked == ["metadata"]
+
+
+async def test_our_own_write_that_says_failed_forbids_what_waits_for_it() -> None:
+    looking, answered = Looking(version(7), version(7)), asyncio.Event()
+    looking.live.writing = asyncio.ensure_future(looking.write(version(8, phase="Failed"), answered))
+    await asyncio.sleep(0)
+    answered.set()
+    with pytest.raises(Superseded):
+        await looking.live.require(may_start_jobs)
+
+
+async def test_another_spec_is_another_decision() -> None:
+    looking = Looking(version(7), version(8, generation=2))
+    with pytest.raises(Superseded):
+        await looking.live.require(may_start_jobs)
