@@ -15,6 +15,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
+from controller.candidacy import candidate, end_when_continued_too_late
 from controller.cluster import KubeCluster
 from controller.jobflow import triggers
 from controller.jobflow.look import Caches
@@ -23,6 +24,7 @@ from controller.jobflow.reconcile import JobFlowReconciler
 from controller.jobtemplate import status as jobtemplate
 from controller.jobtemplate.reconcile import JobTemplateReconciler
 from controller.runtime.informer import Informer
+from controller.runtime.leader import Leader, LeaseLost
 from controller.runtime.metrics import QueueMetrics, RuntimeMetrics, WorkMetrics
 from controller.runtime.resync import resync
 from controller.runtime.worker import Reconcile, Workers
@@ -58,14 +60,18 @@ class Controller:
         random: Random,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float],
+        leader: Leader | None = None,
         when_synced: Callable[[], None] = lambda: None,
     ) -> None:
+        """Without a `leader` there is no election: this is the only controller."""
         self._settings = settings
+        self._leader = leader
+        self._known, self._leads = asyncio.Event(), asyncio.Event()
         self._random = random
         self._when_synced = when_synced
         self._runtime_metrics = RuntimeMetrics(registry)
         writes = asyncio.Semaphore(settings.concurrent_writes)
-        cluster = KubeCluster(client)
+        cluster = KubeCluster(client, leader.check if leader else None)
 
         self._jobflows = Informer(
             client, JOBFLOWS, random, indexes={triggers.TEMPLATE: triggers.template_keys}, page=JOBFLOW_PAGE
@@ -112,22 +118,48 @@ class Controller:
             health.ready(f"{name} known", informer.trouble)
         for name, workers in zip(("jobflow", "jobtemplate"), self.workers, strict=True):
             health.alive(f"{name} workers", workers.stuck)
+        if self._leader:
+            health.alive("leader election", self._leader.trouble)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop`, then end what is in hand. If one of the loops fails, all end and its error is raised."""
+        """Work until `stop`, then end what is in hand. If one of the loops fails, all end and its error is raised.
+
+        Where there is an election, stand by until this replica leads. Raises LeaseLost when it leads no longer.
+        """
+        try:
+            await self._run(stop)
+        except BaseExceptionGroup as failed:
+            lost, others = failed.split(LeaseLost)
+            if lost is None or others is not None:
+                raise
+            raise LeaseLost(*_first(lost).args) from None
+
+    async def _run(self, stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
             work = group.create_task(self._work(), name="work")
             watching = [group.create_task(informer.run(), name=name) for name, informer in self.informers.items()]
+            election = group.create_task(self._stand(), name="leader election")
             await stop.wait()
             await asyncio.gather(*(workers.stop() for workers in self.workers))
-            work.cancel()
-            for each in watching:
+            for each in (work, election, *watching):
                 each.cancel()
+            await asyncio.wait([election])
+            if self._leader:
+                await self._leader.release()
+
+    async def _stand(self) -> None:
+        if self._leader:
+            await self._leader.acquire(self._known)
+        self._leads.set()
+        if self._leader:
+            await self._leader.hold()
 
     async def _work(self) -> None:
         for informer in self.informers.values():
             await informer.synced.wait()
         self._when_synced()
+        self._known.set()
+        await self._leads.wait()
         log.info("working", extra={"jobflows": len(self._jobflows.cache), "jobs": len(self._jobs.cache)})
         period = self._settings.resync_period
         async with asyncio.TaskGroup() as group:
@@ -150,6 +182,13 @@ def _templates_of_template(old: JobTemplate | None, new: JobTemplate | None) -> 
     return ((key, Priority.STARTED) for key in jobtemplate.on_jobtemplate(old, new))
 
 
+def _first(failed: BaseExceptionGroup[LeaseLost]) -> BaseException:
+    error: BaseException = failed
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
 def spare_the_collector() -> None:
     """Let the garbage collector never look again through what is there now: most of it lives as long as the process."""
     gc.collect()
@@ -159,7 +198,8 @@ def spare_the_collector() -> None:
 async def run(settings: ControllerSettings) -> None:
     """Run the controller as a program, until a signal ends it.
 
-    Raises ConfigError where it is not said which cluster, and OSError where an address cannot be listened at.
+    Raises ConfigError where it is not said which cluster, OSError where an address cannot be listened at, and LeaseLost
+    where another replica may work from now on.
     """
     stop = stop_requested()
     registry = new_registry()
@@ -173,14 +213,19 @@ async def run(settings: ControllerSettings) -> None:
         metrics=KubeMetrics(registry),
         environ=os.environ,
     )
+    random = Random()  # noqa: S311 - for jitter
+    leader = candidate(settings, client, registry, random)
+    if leader:
+        end_when_continued_too_late(leader)
     try:
         controller = Controller(
             client,
             settings,
             registry,
-            random=Random(),  # noqa: S311 - for jitter
+            random=random,
             clock=lambda: datetime.now(UTC),
             monotonic=time.monotonic,
+            leader=leader,
             when_synced=spare_the_collector,
         )
         controller.report_to(health)

@@ -1,7 +1,15 @@
 """What can be set about the controller."""
 
+from typing import Final, Self
+
+from pydantic import model_validator
+
 from shared.ops.addresses import Address
 from shared.ops.settings import Duration, ExistingFile, ListenAddress, NotNegative, Positive, Settings
+
+
+A_WRITE: Final = 5.0
+"""Seconds that a write may be on its way: `shared.kube.client.TIMEOUT`, which takes long to import."""
 
 
 class ControllerSettings(Settings):
@@ -43,3 +51,37 @@ class ControllerSettings(Settings):
 
     resync_period: Duration = 600
     """How often every JobFlow and JobTemplate is looked at again though nothing has changed; 0s for never."""
+
+    leader_elect: bool = True
+    """Work only while this replica holds a Lease, so that of several one works and the others stand by. Without it
+    two controllers would do everything twice."""
+
+    leader_elect_lease_duration: Duration = 15
+    """How long others wait, once the Lease is not renewed any more, before they claim it: whole seconds, at least 5s
+    more than the renew deadline, which is what a request may take."""
+
+    leader_elect_renew_deadline: Duration = 10
+    """How long the leader tries to renew the Lease before it ends."""
+
+    leader_elect_retry_period: Duration = 2
+    """How often the leader renews the Lease, and how often at least the others look at it."""
+
+    leader_elect_resource_name: str = "jobflow-controller"
+    """Name of the Lease."""
+
+    leader_elect_resource_namespace: str = ""
+    """Namespace of the Lease. Without it: the pod's own, and outside of a pod kube-system, which every cluster has."""
+
+    @model_validator(mode="after")
+    def _the_lease_outlasts_every_write(self) -> Self:
+        if not self.leader_elect:
+            return self
+        if self.leader_elect_lease_duration != int(self.leader_elect_lease_duration):
+            raise ValueError("--leader-elect-lease-duration must be whole seconds")
+        if self.leader_elect_lease_duration < self.leader_elect_renew_deadline + A_WRITE:
+            raise ValueError(
+                f"--leader-elect-lease-duration must be at least {A_WRITE:g}s more than --leader-elect-renew-deadline"
+            )
+        if not 0 < self.leader_elect_retry_period < self.leader_elect_renew_deadline:
+            raise ValueError("--leader-elect-retry-period must be more than 0s and less than the renew deadline")
+        return self

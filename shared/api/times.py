@@ -1,4 +1,4 @@
-"""Times and durations as they travel: RFC 3339 in UTC with whole seconds, and Go's duration strings."""
+"""Times and durations as they travel: RFC 3339 in UTC with whole seconds or microseconds, and Go's duration strings."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -11,6 +11,11 @@ _PART: Final = re.compile(r"(\d{1,19}(?:\.\d{1,19})?)(ns|us|µs|μs|ms|s|m|h)", 
 def format_time(moment: datetime) -> str:
     """`2025-07-08T08:21:04Z`: whole seconds, as Kubernetes' metav1.Time is written."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def format_micro_time(moment: datetime) -> str:
+    """`2025-07-08T08:21:04.000000Z`: always six digits, as Kubernetes' metav1.MicroTime is written and read."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def parse_time(text: str | None) -> datetime | None:

@@ -86,6 +86,13 @@ class KubeClient:
         client.metrics.speaks_to(connection.server)
         return client
 
+    def apart(self) -> "KubeClient":
+        """A client over the same connections, with no limit of its own, and counted nowhere.
+
+        For what comes by the clock and may not wait behind the program's work, nor be held back with it.
+        """
+        return KubeClient(self._transport)
+
     async def close(self) -> None:
         """Let go of all connections."""
         await self._transport.close()

@@ -11,6 +11,7 @@ import msgspec
 from shared.api.job import Job
 from shared.api.jobflow import JobFlow
 from shared.api.jobtemplate import JobTemplate
+from shared.api.lease import Lease
 from shared.api.meta import Key, ObjectMeta
 from shared.api.names import BATCH_GROUP, FLOW_GROUP
 from shared.kube.errors import Refused, Unreadable
@@ -132,3 +133,4 @@ def _segment(text: str) -> str:
 JOBFLOWS: Final = Resource(FLOW_GROUP, "v1alpha1", "jobflows", JobFlow)
 JOBTEMPLATES: Final = Resource(FLOW_GROUP, "v1alpha1", "jobtemplates", JobTemplate)
 JOBS: Final = Resource(BATCH_GROUP, "v1alpha1", "jobs", Job)
+LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", Lease)

@@ -157,6 +157,7 @@ def controller_program(kubectl: Kubectl, directory: Path) -> tuple[Program, str]
         f"--kubeconfig={kubectl.kubeconfig}",
         f"--healthz-address=127.0.0.1:{probes}",
         f"--metrics-address=127.0.0.1:{metrics}",
+        "--leader-elect=false",  # so that after a kill none has to wait for the end of the lease
     ]
     ready = partial(answers, f"http://127.0.0.1:{probes}/readyz")
     program = Program("controller", arguments, directory / "controller.log", ready)

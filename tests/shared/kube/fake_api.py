@@ -10,7 +10,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import unquote
 
 import jsonpatch
@@ -23,7 +23,15 @@ Object = dict[str, Any]
 Script = Callable[[Request], Answer | None]
 """What a fault does instead of an honest answer: it answers, raises, or declines with None."""
 
-KINDS = {"jobs": "Job", "jobflows": "JobFlow", "jobtemplates": "JobTemplate"}
+FLOW, BATCH = "flow.volcano.sh/v1alpha1", "batch.volcano.sh/v1alpha1"
+KINDS = {
+    "jobs": (BATCH, "Job"),
+    "jobflows": (FLOW, "JobFlow"),
+    "jobtemplates": (FLOW, "JobTemplate"),
+    "leases": ("coordination.k8s.io/v1", "Lease"),
+    "events": ("events.k8s.io/v1", "Event"),
+}
+VERBS = {"POST": "create", "PATCH": "patch", "PUT": "update", "DELETE": "delete"}
 
 
 @dataclass
@@ -138,8 +146,8 @@ class FakeApi:
             "uid": uid or (old["metadata"]["uid"] if old else f"uid-{self.version}"),
             "resourceVersion": str(self.version),
         }
-        api_version = "batch.volcano.sh/v1alpha1" if resource == "jobs" else "flow.volcano.sh/v1alpha1"
-        new = {"apiVersion": api_version, "kind": KINDS[resource], **(old or {}), **parts, "metadata": metadata}
+        api_version, kind = KINDS[resource]
+        new = {"apiVersion": api_version, "kind": kind, **(old or {}), **parts, "metadata": metadata}
         self.objects[resource][key] = new
         self._record(resource, "MODIFIED" if old else "ADDED", new)
         return new
@@ -232,7 +240,7 @@ class FakeApi:
 
     def _note(self, request: Request) -> tuple[str, str]:
         *_, resource, name, _ = self._place(request)
-        verb = {"POST": "create", "PATCH": "patch", "DELETE": "delete"}.get(request.method, "get" if name else "list")
+        verb = VERBS.get(request.method, "get" if name else "list")
         if ("watch", "true") in request.query:
             verb = "watch"
         self.seen.append(Seen(asyncio.get_running_loop().time(), verb, resource, request))
@@ -266,6 +274,8 @@ class FakeApi:
             return failure(404, f'{resource} "{name}" not found')
         if verb == "patch":
             return self._patch(resource, key, json.loads(request.body or b""), subresource)
+        if verb == "update":
+            return self._update(resource, key, json.loads(request.body or b""))
         if verb == "delete":
             return self._delete(resource, key, json.loads(request.body or b"{}"))
         return whole(objects[key])
@@ -291,6 +301,12 @@ class FakeApi:
             return failure(409, "the object has been modified")
         parts = {part: new[part] for part in ((subresource,) if subresource else new) if part in new}
         return whole(self.put(resource, key.name, namespace=key.namespace, **parts))
+
+    def _update(self, resource: str, key: Key, new: Object) -> Answer:
+        if new["metadata"]["resourceVersion"] != self.objects[resource][key]["metadata"]["resourceVersion"]:
+            return failure(409, "the object has been modified")
+        self.objects[resource][key] = {"metadata": self.objects[resource][key]["metadata"]}
+        return whole(self.put(resource, key.name, namespace=key.namespace, **new))
 
     def _list(self, objects: Mapping[Key, Object], query: Mapping[str, str]) -> Answer:
         limit = int(query.get("limit", "0")) or len(objects) or 1
@@ -325,6 +341,6 @@ def failure(status: int, message: str = "no", reason: str = "", headers: Mapping
     return Answer(status, headers or {}, json.dumps(body).encode())
 
 
-def no_connection(_: Request) -> Answer:
+def no_connection(_: Request) -> NoReturn:
     """What a server that is down does."""
     raise Unavailable("connection refused", reason="ConnectionFailed")
