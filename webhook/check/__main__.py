@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, TextIO
 
 from shared import __version__
@@ -18,6 +19,9 @@ from webhook.check.tree import DEEPEST, MOST_VALUES
 
 PROGRAM: Final = "jobflow-check"
 
+DEFAULT_NAMESPACE: Final = "default"
+"""Where kubectl puts an object that names no namespace, unless the kubeconfig says otherwise."""
+
 MOST_FLOWS: Final = 10_000
 """What the webhook's own flag may say at most."""
 
@@ -30,20 +34,21 @@ EPILOG: Final = f"""\
 FILE is a file, `-` for standard input, or a directory, of which every *.yaml, *.yml and *.json is checked, those in
 directories below too but for hidden ones. A Helm template is no YAML: give what `helm template` makes of it.
 
-JobTemplates that no file has are warnings, for they may be in the cluster; --strict makes warnings count.
+JobTemplates that no file has are warnings, for they may be in the cluster, and so are fields that nobody knows;
+--strict makes warnings count.
 
 Exit code: 0 nothing is wrong; 1 something is; 2 the arguments are, or a file could not be read, so that not
 everything was judged.
 
-What is larger is not read: files of {MOST_BYTES >> 20} MiB, documents of {MOST_VALUES} values with their aliases
-written out, or nested deeper than {DEEPEST}.
+Files of more than {MOST_BYTES >> 20} MiB are not read, nor documents of more than {MOST_VALUES} values with their
+aliases written out, or nested deeper than {DEEPEST}.
 """
 
 
 def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
     """Check what the arguments name, print the report to standard output, and return the exit code."""
     asked = _parser(program).parse_args(arguments)
-    reading = read_all(sources(asked.files), asked.namespace)
+    reading = read_all(sources(asked.files), asked.namespace or DEFAULT_NAMESPACE)
     report = check(reading, max_flows=asked.max_flows, namespace=asked.namespace)
     try:
         FORMATS[asked.output](report, asked.strict, sys.stdout)
@@ -74,7 +79,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         usage=f"{program} [FLAGS] FILE...",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=120),
         allow_abbrev=False,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help=argparse.SUPPRESS)
@@ -86,7 +91,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "--namespace",
         default="",
         metavar="NAME",
-        help="The namespace of objects that name none, as kubectl's; others must then be in it too.",
+        help=f"The namespace of objects that name none. With it, as with kubectl, objects must not name another; "
+        f"without it, it is {DEFAULT_NAMESPACE}.",
     )
     parser.add_argument(
         "--max-flows",

@@ -73,6 +73,9 @@ INSTEAD: Final[dict[tuple[type, str], inspect.Type]] = {
 """Fields that are read otherwise than the CRD describes them."""
 
 
+UNKNOWN: Final = "Unknown field: kubectl refuses it, and the API server drops it"
+
+
 def unknown_fields(value: Any, wanted: inspect.Type, at: FieldPath) -> Iterator[Fault]:
     """Every key below `value` that is no field there. What has another type than is wanted is another's to tell."""
     options = wanted.types if isinstance(wanted, inspect.UnionType) else (wanted,)
@@ -83,7 +86,7 @@ def unknown_fields(value: Any, wanted: inspect.Type, at: FieldPath) -> Iterator[
                 if key in fields:
                     yield from unknown_fields(below, INSTEAD.get((option.cls, key), fields[key]), at / key)
                 else:
-                    yield Fault(at / key, "FieldValueInvalid", "Unknown field", near=NearMiss(key, fields))
+                    yield Fault(at / key, "FieldValueInvalid", UNKNOWN, near=NearMiss(key, fields))
         elif isinstance(option, inspect.VarTupleType) and isinstance(value, list):
             for i, item in enumerate(value):
                 yield from unknown_fields(item, option.item_type, at / i)

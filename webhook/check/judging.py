@@ -5,13 +5,15 @@ sees (`text_rules`), and for objects that lie side by side (`set_rules`).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
-from shared.api.names import FLOW_GROUP
+from shared.api.job_spec import JobTemplateInFull
+from shared.api.names import FLOW_GROUP, JOBTEMPLATE
 from shared.rules.answer import with_near_misses
-from shared.rules.fault import Fault, FieldPath
+from shared.rules.fault import SPEC, Fault, FieldPath
+from shared.rules.jobflow_warnings import Room, TemplateFacts, room_for
 from webhook.admit import KINDS, ROWS, Known
 from webhook.check import set_rules, text_rules
 from webhook.check.catalogue import UNREADABLE, WORTH_KNOWING
@@ -19,7 +21,7 @@ from webhook.check.findings import Finding, Level, Report
 from webhook.check.hints import hint
 from webhook.check.manifests import Manifest, Reading, Unreadable
 from webhook.review import Operation, Request, Resource
-from webhook.shapes import MisshapenError
+from webhook.shapes import MisshapenError, read
 from webhook.verdict import Verdict, invalid
 
 NEAR_MISSES: Final = 100
@@ -30,7 +32,7 @@ def check(reading: Reading, *, max_flows: int, namespace: str = "") -> Report:
     """Judge all that was read, each object by itself and all of them together."""
     manifests = reading.manifests
     together = set_rules.Together(manifests, namespace)
-    known = Known(max_flows=max_flows)
+    known = Known(max_flows=max_flows, templates=_facts(manifests))
     place = {file: at for at, file in enumerate(reading.files)}
     findings = [_unreadable(each) for each in reading.unreadable]
     for manifest in manifests:
@@ -64,6 +66,34 @@ def verdict(manifest: Manifest, known: Known) -> Verdict:
     return answer
 
 
+class _AnyName:
+    """Holds every name. JobTemplates that no file has are told one by one, by `set_rules.templates_exist`."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def _facts(manifests: Sequence[Manifest]) -> Callable[[str], TemplateFacts]:
+    """What the files say of JobTemplates, as the webhook knows it of a cluster."""
+    rooms: dict[str, dict[str, Room]] = {}
+    for manifest in manifests:
+        if manifest.kind == JOBTEMPLATE and manifest.name and (room := _room(manifest)):
+            rooms.setdefault(manifest.namespace, {})[manifest.name] = room
+    return lambda namespace: TemplateFacts(_AnyName(), rooms=rooms.get(namespace, {}))
+
+
+def _room(manifest: Manifest) -> Room | None:
+    """The room that the names of its Jobs must leave, None where that cannot be told."""
+    try:
+        template = read(manifest.tree, JobTemplateInFull)
+    except MisshapenError:
+        return None
+    spec = template.spec
+    tasks = [(task.name, task.replicas or 0) for task in template.tasks]
+    plugins = [name for name, arguments in ((spec.plugins or {}) if spec else {}).items() if arguments is not None]
+    return room_for(tasks, plugins, has_volumes=bool(spec and spec.volumes))
+
+
 RESOURCES: Final = {kind: resource for resource, kind in KINDS.items()}
 
 
@@ -80,7 +110,7 @@ def _findings(manifest: Manifest, together: set_rules.Together, known: Known) ->
     yield from _told(manifest, Level.ERROR, faults)
     traps = [fault for rule in text_rules.TRAPS for fault in rule(manifest)]
     traps += (fault for rule in set_rules.WARNINGS for fault in rule(member))
-    traps += (Fault(_place_in(warning), "", warning, WORTH_KNOWING) for warning in answer.warnings)
+    traps += (Fault(_place_of(warning, manifest), "", warning, WORTH_KNOWING) for warning in answer.warnings)
     yield from _told(manifest, Level.WARNING, traps)
 
 
@@ -109,8 +139,12 @@ def _unreadable(file: Unreadable) -> Finding:
 _ENTRY: Final = re.compile(r"spec\.flows\[([0-9]+)\]")
 
 
-def _place_in(warning: str) -> FieldPath:
-    """Where a warning belongs, which is a mere line: to the first entry that it names, or to all of them."""
-    entry = _ENTRY.search(warning)
-    flows = FieldPath("spec", "flows")
-    return flows / int(entry.group(1)) if entry else flows
+def _place_of(warning: str, manifest: Manifest) -> FieldPath:
+    """Where a warning belongs, which is a mere line: to the first entry that it lists, or to all of them."""
+    first = warning.rpartition(": ")[2].split(", ")[0]
+    if entry := _ENTRY.match(first):
+        return SPEC / "flows" / int(entry.group(1))
+    for at, name in set_rules.named(manifest.tree):
+        if name == first:
+            return at
+    return SPEC / "flows"

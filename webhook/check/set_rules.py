@@ -68,9 +68,8 @@ def templates_exist(member: Member) -> Iterator[Fault]:
     manifest = member.manifest
     if manifest.kind != JOBFLOW:
         return
-    named = list(_named(manifest.tree))
     known = member.together.templates(manifest.namespace)
-    absent = [(at, name) for at, name in named if name not in known]
+    absent = [(at, name) for at, name in named(manifest.tree) if name not in known]
     if absent and not known:
         which = "its JobTemplate is not" if len(absent) == 1 else f"none of its {len(absent)} JobTemplates is"
         yield Fault(SPEC / "flows", "FieldValueNotFound", f"Not found: {which} in these files")
@@ -83,7 +82,7 @@ FAULTS: Final[tuple[Rule[Member], ...]] = (objects_are_unique, namespaces_match)
 WARNINGS: Final[tuple[Rule[Member], ...]] = (templates_exist,)
 
 
-def _named(tree: dict[str, Any]) -> Iterator[tuple[FieldPath, str]]:
+def named(tree: dict[str, Any]) -> Iterator[tuple[FieldPath, str]]:
     """The names of a JobFlow's entries, each where it first stands, as far as they are names at all."""
     spec = tree.get("spec")
     flows = spec.get("flows") if isinstance(spec, dict) else None

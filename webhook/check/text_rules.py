@@ -1,17 +1,19 @@
 """Rules for what only the text shows, and for the parts of an object that the API server judges before any webhook."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from msgspec import inspect
 
 from shared.flow import names
 from shared.rules.fault import METADATA, Fault, FieldPath, invalid
+from shared.rules.near_miss import Lexicon
 from shared.rules.room import A_LABEL
 from shared.rules.rule import Rule
 from webhook.check.fields import WHOLE, Metadata, unknown_fields
 from webhook.check.manifests import Manifest, kind_fault
-from webhook.check.tree import DUPLICATE_KEY, KEY_IS_NO_TEXT
+from webhook.check.tree import DUPLICATE_KEY, KEY_IS_NO_TEXT, MOST_PROBLEMS
 from webhook.check.yaml_text import UNKNOWN_TAG
 from webhook.shapes import type_faults
 
@@ -42,9 +44,15 @@ def keys_are_texts(manifest: Manifest) -> Iterator[Fault]:
 
 
 @Rule
+def fields_are_spelt_right(manifest: Manifest) -> Iterator[Fault]:
+    """A field with nearly the name of another is not there: kubectl refuses it, and other clients lose it."""
+    yield from (fault for fault in _unknown_fields(manifest) if _is_near_miss(fault))
+
+
+@Rule
 def fields_are_known(manifest: Manifest) -> Iterator[Fault]:
-    """A field is one that JobFlows or JobTemplates have; kubectl refuses others. Pod templates are left to Volcano."""
-    yield from unknown_fields(manifest.tree, inspect.type_info(WHOLE[manifest.kind]), FieldPath())
+    """A field is one that JobFlows or JobTemplates have: kubectl refuses others, and other clients lose them."""
+    yield from (fault for fault in _unknown_fields(manifest) if not _is_near_miss(fault))
 
 
 @Rule
@@ -68,13 +76,22 @@ FIRST: Final[tuple[Rule[Manifest], ...]] = (kinds_are_known,)
 FAULTS: Final[tuple[Rule[Manifest], ...]] = (
     keys_are_unique,
     tags_are_known,
-    fields_are_known,
+    fields_are_spelt_right,
     metadata_has_its_types,
     namespaces_are_valid,
 )
 
-TRAPS: Final[tuple[Rule[Manifest], ...]] = (keys_are_texts,)
+TRAPS: Final[tuple[Rule[Manifest], ...]] = (keys_are_texts, fields_are_known)
 """What may be meant, and rarely is."""
+
+
+def _unknown_fields(manifest: Manifest) -> Iterator[Fault]:
+    wanted = inspect.type_info(WHOLE[manifest.kind])
+    yield from islice(unknown_fields(manifest.tree, wanted, FieldPath()), MOST_PROBLEMS)
+
+
+def _is_near_miss(fault: Fault) -> bool:
+    return fault.near is not None and Lexicon(fault.near.among).nearest(fault.near.value) is not None
 
 
 def _told(manifest: Manifest, rule: str) -> Iterator[Fault]:

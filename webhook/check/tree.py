@@ -106,7 +106,7 @@ class Builder:
         inside = self._open[-1]
         text = self._text_of(at, key, written)
         if text in inside.seen:
-            self.problem(duplicate(_below(self._path(), text), text), DUPLICATE_KEY)
+            self.problem(_twice(_below(self._path(), text), text), DUPLICATE_KEY)
         inside.seen.add(text)
         inside.key, inside.key_at = text, at
         if anchor:
@@ -229,6 +229,11 @@ _PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 
 def _below(path: FieldPath, key: str) -> FieldPath:
     return path / key if _PLAIN_KEY.fullmatch(key) else path.key(key)
+
+
+def _twice(at: FieldPath, key: str) -> Fault:
+    fault = duplicate(at, key)
+    return replace(fault, message=f"{fault.message}: the key is here twice, and YAML takes the last one")
 
 
 def _maps(place: Place, at: int) -> Sequence[Place]:
