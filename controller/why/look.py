@@ -1,0 +1,203 @@
+"""Read what an answer is made from. Nothing is written, and what may not be read is done without where that can be.
+
+Needed are `get` of the JobFlow, and `list` of jobs.batch.volcano.sh and jobtemplates.flow.volcano.sh in its namespace.
+Of use are `list` of jobflows (for names like the one asked for), of events, and of the controller's Lease wherever it
+is, and `get` of podgroups.scheduling.volcano.sh.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from controller.jobflow.explain import GONE, JOB_REFUSED, NOT_OURS
+from controller.jobflow.look import Caches, take_snapshot
+from controller.jobflow.memory import Memory
+from controller.jobflow.plan import template_version
+from controller.jobflow.progress import progress_of, unaccounted
+from controller.jobflow.snapshot import Problem, Snapshot
+from controller.jobflow.triggers import OWNER, owner_uids
+from controller.why.facts import Facts, refusals_told, runs_by_template
+from controller.why.objects import EVENTS, LEASES, PODGROUPS, WHOLE_JOBFLOWS, WHOLE_JOBS, Event, WholeJob, WholeJobFlow
+from shared.api.job import Job, JobPhase
+from shared.api.jobflow import JobFlow
+from shared.api.jobtemplate import JobTemplate
+from shared.api.meta import Key
+from shared.api.times import parse_duration
+from shared.flow.names import child_name
+from shared.kube.cache import Cache
+from shared.kube.client import KubeClient
+from shared.kube.errors import ApiError, Forbidden, NotFound, Unavailable
+from shared.kube.resources import JOBTEMPLATES, Resource, T, Unread
+from shared.kube.transport import Request
+from shared.rules.near_miss import Lexicon
+
+LEASE: Final = "jobflow-controller"
+"""The Lease of controllers, unless their flags give it another name."""
+
+ASKED_ABOUT: Final = 5
+"""Jobs for which the scheduler and Events are asked: the first that are Pending or broken."""
+
+PODGROUP_OF_JOB: Final = "{name}-{uid}"
+"""How Volcano names the PodGroup of a Job."""
+
+
+class NoJobFlow(Exception):
+    """There is no JobFlow of that name; the message says so to a person."""
+
+
+async def look(client: KubeClient, key: Key, clock: Callable[[], datetime]) -> Facts:
+    """Read all that bears on the JobFlow. Raises NoJobFlow, and ApiError where what is needed cannot be read."""
+    try:
+        jobflow = await client.get(WHOLE_JOBFLOWS, key)
+    except NotFound as missing:
+        raise NoJobFlow(await _not_found(client, key, missing)) from None
+    # Jobs after the JobFlow: what its status tells of and is not among them is really gone.
+    jobs = [job async for job in _each(client, WHOLE_JOBS, key.namespace)]
+    templates = [template async for template in _each(client, JOBTEMPLATES, key.namespace)]
+    unread: list[str] = []
+    events = await _events(client, key.namespace, jobflow.uid, unread)
+    seen = snapshot(jobflow, jobs, templates, events, clock())
+    return Facts(
+        seen,
+        strangers={job.name: job for job in jobs if job.name in seen.strangers},
+        runs=runs_by_template(key.namespace, jobs),
+        estimates=_estimates(jobflow, templates),
+        events=events,
+        said=await _said(client, seen, unread),
+        leases=await _leases(client, unread),
+        unread=tuple(dict.fromkeys(unread)),
+    )
+
+
+def snapshot(
+    jobflow: WholeJobFlow,
+    jobs: Iterable[WholeJob],
+    templates: Iterable[JobTemplate],
+    events: Iterable[Event],
+    now: datetime,
+) -> Snapshot:
+    """What the controller would decide on if it looked now, and remembered the refusals that were told."""
+    caches = Caches(Cache[JobFlow](), Cache[JobTemplate](), Cache[Job]({OWNER: owner_uids}))
+    _fill(caches.templates, templates)
+    _fill(caches.jobs, jobs)
+    seen = take_snapshot(jobflow, caches, Memory(), now, 0.0)
+    found = {name: NOT_OURS if caches.jobs.get(Key(jobflow.namespace, name)) else GONE for name in unaccounted(seen)}
+    seen = replace(seen, absent=found)
+    return replace(seen, problems=_problems(seen, events))
+
+
+def _fill(cache: Any, objects: Iterable[Any]) -> None:
+    for each in objects:
+        cache.put(each)
+
+
+def _problems(seen: Snapshot, events: Iterable[Event]) -> dict[str, Problem]:
+    """Refusals that the status tells of, and where it has no room for all of them, Events."""
+    told = refusals_told(seen.jobflow)
+    if seen.jobflow.status.state.reason == JOB_REFUSED:
+        refused = [event.message for event in events if event.reason == JOB_REFUSED]
+        states = progress_of(seen).states
+        for flow in seen.jobflow.flows:
+            job = child_name(seen.jobflow.name, flow.name)
+            if flow.name not in told and flow.name not in states:
+                words = next((message for message in refused if f'"{job}"' in message), None)
+                if words:
+                    told[flow.name] = words
+    return {
+        name: Problem(JOB_REFUSED, words, template_version(template), waits=True)
+        for name, words in told.items()
+        if (template := seen.templates.get(name))
+    }
+
+
+async def _each(client: KubeClient, resource: Resource[T], namespace: str) -> Any:
+    async for page in client.list_pages(resource, namespace=namespace):
+        for item in page.items:
+            if not isinstance(item, Unread):
+                yield item
+
+
+async def _not_found(client: KubeClient, key: Key, missing: NotFound) -> str:
+    """That there is none of that name, and which may have been meant."""
+    if missing.reason == "NotFound" and "requested resource" in missing.message:
+        return "the API server knows no JobFlows: their CRD is not installed"
+    try:
+        names = [jobflow.name async for jobflow in _each(client, WHOLE_JOBFLOWS, key.namespace)]
+    except ApiError:
+        names = []
+    near = Lexicon(names).nearest(key.name)
+    meant = f"; did you mean {near}?" if near else "" if names else ", nor any other there"
+    return f'no JobFlow "{key.name}" in namespace {key.namespace}{meant}'
+
+
+async def _events(client: KubeClient, namespace: str, uid: str, unread: list[str]) -> list[Event]:
+    query = (("fieldSelector", f"involvedObject.uid={uid}"), ("limit", "200"))
+    found = await _page(client, EVENTS, Request("GET", EVENTS.path(namespace), query), unread, f"Events of {namespace}")
+    return sorted(found or (), key=lambda event: event.last_seen, reverse=True)
+
+
+async def _leases(client: KubeClient, unread: list[str]) -> list[Any] | None:
+    query = (("fieldSelector", f"metadata.name={LEASE}"),)
+    request = Request("GET", LEASES.path(), query)
+    return await _page(client, LEASES, request, unread, "Leases, which tell whether a controller is alive")
+
+
+async def _page(
+    client: KubeClient, resource: Resource[T], request: Request, unread: list[str], what: str
+) -> list[T] | None:
+    """A short list; None, and a word in `unread`, where it may not be read."""
+    try:
+        page = resource.decode_page(await client.read("list", resource, request))
+    except (Forbidden, NotFound, Unavailable) as wrong:
+        unread.append(f"{what}: {wrong.message}")
+        return None
+    return [item for item in page.items if not isinstance(item, Unread)]
+
+
+async def _said(client: KubeClient, seen: Snapshot, unread: list[str]) -> dict[str, str]:
+    """What the scheduler says of Jobs that are Pending, and the last warning about those that are not well."""
+    asked = [job for job in seen.jobs.values() if job.phase in _NOT_WELL][:ASKED_ABOUT]
+    said: dict[str, str] = {}
+    for job in asked:
+        if job.phase in ("", JobPhase.PENDING) and (words := await _unschedulable(client, job)):
+            said[job.name] = words
+            continue
+        events = await _events(client, seen.jobflow.namespace, job.uid, unread)
+        warnings = [event for event in events if event.type == "Warning"]
+        if warnings:
+            said[job.name] = f"{warnings[0].reason}: {' '.join(warnings[0].message.split())}"
+    return said
+
+
+_NOT_WELL: Final = frozenset({"", JobPhase.PENDING, JobPhase.RESTARTING, JobPhase.FAILED, JobPhase.TERMINATED})
+
+
+async def _unschedulable(client: KubeClient, job: Job) -> str:
+    try:
+        group = await client.get(PODGROUPS, Key(job.namespace, PODGROUP_OF_JOB.format(name=job.name, uid=job.uid)))
+    except (Forbidden, NotFound, Unavailable):
+        return ""
+    return " ".join(group.unschedulable.split())
+
+
+class _Declared(msgspec.Struct, rename="camel"):
+    """What of a template's Job spec says how long it takes."""
+
+    running_estimate: str | None = None
+
+
+def _estimates(jobflow: JobFlow, templates: Iterable[JobTemplate]) -> dict[str, float]:
+    wanted = {flow.name for flow in jobflow.flows}
+    found: dict[str, float] = {}
+    for template in templates:
+        if template.name in wanted:
+            try:
+                declared = msgspec.json.decode(template.spec, type=_Declared)
+            except msgspec.MsgspecError:
+                continue
+            if length := parse_duration(declared.running_estimate):
+                found[template.name] = length.total_seconds()
+    return found
