@@ -47,13 +47,12 @@ async def crash(directory: Path) -> int:
     """One of two is killed."""
     async with fleet(directory, 2) as replicas, Load(replicas.port, CLIENTS, RATE) as load:
         await asyncio.sleep(2)
-        before = load.under_way
         replicas.crash()
         crashed = time.monotonic()
         await asyncio.sleep(3)
     last = max((when for when, _ in load.failed), default=crashed) - crashed
-    print(f"one of two killed: {len(load.failed)} failed, the last of them {last:.2f} s later; {before} were under way")
-    return verdict("no more than one for each connection that stayed, within 1 s", last <= 1 and len(load.failed) <= 8)
+    print(f"one of two killed: {len(load.failed)} failed, the last of them {last:.2f} s later")
+    return verdict("each client at most once, within 1 s", last <= 1 and len(load.failed) <= CLIENTS)
 
 
 async def control(directory: Path) -> int:

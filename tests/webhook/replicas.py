@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
+import trustme
+
 from devcluster.stack.programs import free_ports
 from tests.support.balancer import Balancer
 from tests.support.programs import Program, answers
@@ -23,27 +25,31 @@ BODY = sent(creation("get"))
 
 
 class Replica:
-    """One webhook, with no API server behind it."""
+    """One webhook, with no API server behind it unless there is a kubeconfig."""
 
-    def __init__(self, name: str, directory: Path, flags: Sequence[str] = ()) -> None:
+    def __init__(self, name: str, directory: Path, flags: Sequence[str] = (), kubeconfig: Path | None = None) -> None:
         """Its certificate and key lie in `<name>.crt` and `<name>.key`, its log in `<name>.log`."""
         self.port, probes, self.metrics = free_ports(3)
-        leaf = authority().issue_cert("127.0.0.1")
-        certificate, key = directory / f"{name}.crt", directory / f"{name}.key"
-        leaf.private_key_pem.write_to_path(key)
-        certificate.write_bytes(b"".join(pem.bytes() for pem in leaf.cert_chain_pems))
+        self._certificate, self._key = directory / f"{name}.crt", directory / f"{name}.key"
+        self.renew(authority())
         values = {
-            "master": "http://127.0.0.1:1",
+            **({"kubeconfig": kubeconfig} if kubeconfig else {"master": "http://127.0.0.1:1"}),
             "bind-address": "127.0.0.1",
             "port": self.port,
-            "tls-cert-file": certificate,
-            "tls-private-key-file": key,
+            "tls-cert-file": self._certificate,
+            "tls-private-key-file": self._key,
             "healthz-address": f"127.0.0.1:{probes}",
             "metrics-address": f"127.0.0.1:{self.metrics}",
         }
         arguments = [*(f"--{flag}={value}" for flag, value in values.items()), *flags]
         ready = partial(answers, f"http://127.0.0.1:{probes}/readyz")
         self.program = Program("webhook", arguments, directory / f"{name}.log", ready)
+
+    def renew(self, ca: trustme.CA) -> None:
+        """Give it a new certificate of that CA, which it takes in a moment."""
+        leaf = ca.issue_cert("127.0.0.1")
+        leaf.private_key_pem.write_to_path(self._key)
+        self._certificate.write_bytes(b"".join(pem.bytes() for pem in leaf.cert_chain_pems))
 
     async def start(self) -> None:
         """Start it, and return once it is ready."""
