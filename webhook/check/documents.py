@@ -1,7 +1,7 @@
 """The documents of a file, told apart as kubectl does it.
 
-A file that begins with `{` is JSON, one object after the other. Any other is YAML, and lines that begin with `---` tell
-its documents apart before any grammar does.
+A file that begins with `{` is JSON, one object after the other, unless only YAML can make something of it. Any other is
+YAML, and lines that begin with `---` tell its documents apart before any grammar does.
 """
 
 import re
@@ -46,7 +46,7 @@ def decoded(content: bytes) -> str:
 def read_documents(text: str) -> Iterator[Builder]:
     """Every document that is not empty. Raises UnreadableError at the first that cannot be read, after those before."""
     try:
-        for builder in read_json(text) if text.lstrip().startswith("{") else _yaml_documents(text):
+        for builder in _json_documents(text) if text.lstrip().startswith("{") else _yaml_documents(text):
             if builder.document is not None and builder.document.value is not None:
                 yield builder
     except UnreadableError as wrong:
@@ -55,13 +55,32 @@ def read_documents(text: str) -> Iterator[Builder]:
         raise
 
 
+_JSON: Final = re.compile(r'\s*\{\s*["}]')
+
+
+def _json_documents(text: str) -> Iterator[Builder]:
+    end = 0
+    try:
+        for builder, end in read_json(text):  # noqa: B007
+            yield builder
+    except UnreadableError as wrong:
+        if end and not text[end:].lstrip().startswith("---"):
+            raise
+        try:
+            rest = list(_yaml_documents(text, end))
+        except UnreadableError:
+            if _JSON.match(text):
+                raise wrong from None
+            raise
+        yield from rest
+
+
 _SEPARATOR: Final = re.compile(r"^---(.*)$", re.MULTILINE)
 _BLANK: Final = re.compile(r"\s*(?:#.*)?", re.DOTALL)
 
 
-def _yaml_documents(text: str) -> Iterator[Builder]:
-    start = 0
-    for separator in _SEPARATOR.finditer(text):
+def _yaml_documents(text: str, start: int = 0) -> Iterator[Builder]:
+    for separator in _SEPARATOR.finditer(text, start):
         yield from _yaml_document(text, start, separator.start())
         if not _BLANK.fullmatch(separator.group(1)):
             said = "a line that begins with --- tells documents apart, and has nothing behind it but a comment"

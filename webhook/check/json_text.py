@@ -9,13 +9,13 @@ from webhook.check.scalars import whole
 from webhook.check.tree import DEEPEST, Builder, UnreadableError
 
 
-def read_json(text: str) -> Iterator[Builder]:
-    """The documents in `text`. Raises UnreadableError where it is wrong."""
+def read_json(text: str) -> Iterator[tuple[Builder, int]]:
+    """The documents in `text`, and where each ends. Raises UnreadableError where it is wrong."""
     end = 0
     while something := _NO_SPACE.search(text, end):
         at = something.start()
         end = _end_of_value(text, at)
-        yield _built(text, at, end)
+        yield _built(text, at, end), end
 
 
 _NO_SPACE: Final = re.compile(r"[^ \t\r\n]")
