@@ -15,10 +15,11 @@ from typing import Any, Final
 
 import msgspec
 
-LONGEST_VALUE: Final = 256
-"""Characters of what a client has written, where a line would be longer than `LONGEST_LINE`."""
+LONGEST_LINE: Final = 2048
 
-LONGEST_LINE: Final = 1024
+LONGEST_VALUES: Final = (256, 64, 16)
+"""Characters to which what a client has written is cut, one after the other until the line is short enough: one may
+take twelve bytes, and ten values come from clients."""
 
 LOGGER: Final = "webhook.access"
 
@@ -59,7 +60,7 @@ class AccessLog:
         }
         if not self._lines:
             asyncio.get_running_loop().call_later(BATCH, self.flush)
-        self._lines.append(_one_line(line))
+        self._lines.append(_one_line(line, about))
 
     def _now(self) -> str:
         """The time as the other logs write it; the part that changes once a second is kept."""
@@ -77,7 +78,7 @@ class AccessLog:
             self._write(b"\n".join((*lines, b"")))
 
 
-def _one_line(line: dict[str, Any]) -> bytes:
+def _one_line(line: Mapping[str, Any], about: Mapping[str, Any]) -> bytes:
     """ASCII alone, so that control characters in a name reach no terminal, and never long."""
     try:
         encoded = msgspec.json.encode(line)
@@ -85,8 +86,12 @@ def _one_line(line: dict[str, Any]) -> bytes:
         encoded = b""
     if encoded.isascii() and 0 < len(encoded) <= LONGEST_LINE:
         return encoded
-    return json.dumps({name: _cut(value) for name, value in line.items()}).encode()
+    for most in LONGEST_VALUES:
+        encoded = json.dumps({**line, **{name: _cut(value, most) for name, value in about.items()}}).encode()
+        if len(encoded) <= LONGEST_LINE:
+            break
+    return encoded
 
 
-def _cut(value: object) -> object:
-    return f"{value[:LONGEST_VALUE]}..." if isinstance(value, str) and len(value) > LONGEST_VALUE else value
+def _cut(value: object, most: int) -> object:
+    return f"{value[:most]}..." if isinstance(value, str) and len(value) > most else value

@@ -5,6 +5,7 @@ import logging
 import os
 import ssl
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -250,7 +251,77 @@ async def test_the_certificate_turns_without_a_failed_request(mounted: Mounted, 
                 mounted.put_pair(mounted.issue())
                 await until(lambda: len(heard.served) == i + 2)  # noqa: B023
                 await until(lambda: len(serials) == i + 2)  # noqa: B023
+                await until(lambda: answered >= 100 * (i + 1))  # noqa: B023
             done.set()
         following.cancel()
     assert len(serials) == 21
-    assert answered >= 21
+
+
+async def rotate_the_ca(directory: Path, *, overlap: bool) -> tuple[int, int]:
+    """Move three replicas, one after the other, from one CA to the next; how many requests succeed, and fail.
+
+    With an overlap clients trust both CAs from before the first replica moves until after the last has.
+    """
+    old, new = trustme.CA(), trustme.CA()
+    replicas = []
+    for i in range(3):
+        (directory / f"{i}").mkdir()
+        replicas.append(Mounted(directory / f"{i}", old))
+        replicas[i].put_pair(replicas[i].issue())
+    certificates = [Certificates(replica.files) for replica in replicas]
+    answered, failed, done = 0, 0, asyncio.Event()
+    trust = trusted(old)
+    body = sent(creation("get"))
+
+    async def ask(port: int) -> None:
+        nonlocal answered, failed
+        while not done.is_set():
+            try:
+                reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trust)
+                writer.write(head(len(body), Connection="close") + body)
+                answered += b'"allowed":true' in await reader.read()
+                writer.close()
+            except ssl.SSLCertVerificationError:
+                failed += 1
+
+    async def some_more(count: int = 60) -> None:
+        enough = answered + failed + count
+        await until(lambda: answered + failed >= enough, 30)
+
+    async with AsyncExitStack() as stack, asyncio.TaskGroup() as clients:
+        for each in certificates:
+            each.refresh()
+            webhook = await stack.enter_async_context(serving(tls=lambda each=each: each.context))  # type: ignore[misc]
+            clients.create_task(ask(webhook.port))
+        await some_more()
+        if overlap:
+            trust = trusted(old, new)
+        for replica, its in zip(replicas, certificates, strict=True):
+            await some_more()
+            leaf = new.issue_cert("127.0.0.1")
+            replica.put(chain(leaf), leaf.private_key_pem.bytes())
+            its.refresh()
+        await some_more()
+        trust = trusted(new)
+        await some_more()
+        done.set()
+    return answered, failed
+
+
+def trusted(*cas: trustme.CA) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    for ca in cas:
+        ca.configure_trust(context)
+    return context
+
+
+async def test_the_ca_turns_without_a_failed_request_if_both_are_trusted_meanwhile(tmp_path: Path) -> None:
+    answered, failed = await rotate_the_ca(tmp_path, overlap=True)
+    assert answered >= 300
+    assert failed == 0
+
+
+async def test_without_an_overlap_requests_fail_while_the_ca_turns(tmp_path: Path) -> None:
+    """The control of the test above: it can fail."""
+    _, failed = await rotate_the_ca(tmp_path, overlap=False)
+    assert failed > 0

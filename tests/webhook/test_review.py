@@ -1,7 +1,7 @@
 """The door: what is malformed is refused, whatever it is; the rest is read as the API server means it."""
 
 import json
-import random
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.builders import a_jobflow_object
 from tests.webhook.reviews import UID, a_review, creation, deletion, sent, template_deletion
+from tests.webhook.tampering import spoilt
 from webhook.admit import AskUsers, Judged, Known, judge
 from webhook.review import MalformedReviewError, Operation, parse, read_review
 
@@ -35,38 +36,38 @@ def test_a_review_is_read() -> None:
     assert request.new["spec"]["flows"][1]["name"] == "train"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        pytest.param(b"", id="empty"),
-        pytest.param(b"null", id="null"),
-        pytest.param(b"[]", id="an array"),
-        pytest.param(b"{", id="cut off"),
-        pytest.param(sent(CREATION) + b"}", id="something behind it"),
-        pytest.param(b"\xef\xbb\xbf" + sent(CREATION), id="BOM"),
-        pytest.param(json.dumps(CREATION).encode("utf-16"), id="UTF-16"),
-        pytest.param(sent(CREATION).replace(b"alice", b"al\xffice"), id="not UTF-8"),
-        pytest.param(sent({**CREATION, "request": None}), id="no request"),
-        pytest.param(sent({**CREATION, "request": []}), id="a request that is a list"),
-        pytest.param(sent(without_request("uid")), id="no uid"),
-        pytest.param(sent(with_request(uid=7)), id="a uid that is a number"),
-        pytest.param(sent(with_request(uid="")), id="an empty uid"),
-        pytest.param(sent(with_request(uid="u" * 1_000_000)), id="an endless uid"),
-        pytest.param(sent({**CREATION, "apiVersion": "admission.k8s.io/v1beta1"}), id="v1beta1"),
-        pytest.param(sent({**CREATION, "kind": "TokenReview"}), id="another kind of review"),
-        pytest.param(sent(CREATION).replace(b'"dryRun":false', b'"dryRun":NaN'), id="NaN"),
-        pytest.param(sent(CREATION).replace(b'"dryRun":false', b'"x":-Infinity'), id="Infinity"),
-        pytest.param(sent(CREATION).replace(b'"dryRun":false', b'"x":1e400'), id="a float beyond all"),
-        pytest.param(sent(CREATION).replace(b'"dryRun":false', b'"x":' + b"9" * 5000), id="an integer of 5,000 digits"),
-        pytest.param(sent(CREATION).replace(b"alice", b"\\ud800"), id="half a surrogate pair"),
-        pytest.param(sent(CREATION).replace(b'"alice"', b'"a","username":"b"'), id="a duplicate key"),
-        pytest.param(sent(CREATION).replace(b"alice", b"a\nb"), id="a control character in a string"),
-        pytest.param(b"[" * 100_000, id="100,000 levels, never closed"),
-        pytest.param(b'{"a":' * 100_000 + b"1" + b"}" * 100_000, id="100,000 levels"),
-        pytest.param(b'{"x":' + b"[" * 200 + b"]" * 200 + b"}", id="201 levels"),
-        pytest.param(b'{"x":[' + b"[]," * 2_000_000 + b"1]}", id="2,000,000 empty lists"),
-    ],
-)
+NO_REVIEWS = [
+    pytest.param(b"", id="empty"),
+    pytest.param(b"null", id="null"),
+    pytest.param(b"[]", id="an array"),
+    pytest.param(b"{", id="cut off"),
+    pytest.param(sent(CREATION) + b"}", id="something behind it"),
+    pytest.param(b"\xef\xbb\xbf" + sent(CREATION), id="BOM"),
+    pytest.param(json.dumps(CREATION).encode("utf-16"), id="UTF-16"),
+    pytest.param(sent(CREATION).replace(b"alice", b"al\xffice"), id="not UTF-8"),
+    pytest.param(sent({**CREATION, "request": None}), id="no request"),
+    pytest.param(sent({**CREATION, "request": []}), id="a request that is a list"),
+    pytest.param(sent(without_request("uid")), id="no uid"),
+    pytest.param(sent(with_request(uid=7)), id="a uid that is a number"),
+    pytest.param(sent(with_request(uid="")), id="an empty uid"),
+    pytest.param(sent(with_request(uid="u" * 1_000_000)), id="an endless uid"),
+    pytest.param(sent({**CREATION, "apiVersion": "admission.k8s.io/v1beta1"}), id="v1beta1"),
+    pytest.param(sent({**CREATION, "kind": "TokenReview"}), id="another kind of review"),
+    pytest.param(sent(CREATION).replace(b'"dryRun":false', b'"dryRun":NaN'), id="NaN"),
+    pytest.param(sent(CREATION).replace(b'"dryRun":false', b'"x":-Infinity'), id="Infinity"),
+    pytest.param(sent(CREATION).replace(b'"dryRun":false', b'"x":1e400'), id="a float beyond all"),
+    pytest.param(sent(CREATION).replace(b'"dryRun":false', b'"x":' + b"9" * 5000), id="an integer of 5,000 digits"),
+    pytest.param(sent(CREATION).replace(b"alice", b"\\ud800"), id="half a surrogate pair"),
+    pytest.param(sent(CREATION).replace(b'"alice"', b'"a","username":"b"'), id="a duplicate key"),
+    pytest.param(sent(CREATION).replace(b"alice", b"a\nb"), id="a control character in a string"),
+    pytest.param(b"[" * 100_000, id="100,000 levels, never closed"),
+    pytest.param(b'{"a":' * 100_000 + b"1" + b"}" * 100_000, id="100,000 levels"),
+    pytest.param(b'{"x":' + b"[" * 200 + b"]" * 200 + b"}", id="201 levels"),
+    pytest.param(b'{"x":[' + b"[]," * 2_000_000 + b"1]}", id="2,000,000 empty lists"),
+]
+
+
+@pytest.mark.parametrize("body", NO_REVIEWS)
 def test_what_is_no_review_is_refused_and_cannot_be_answered_with_one(body: bytes) -> None:
     with pytest.raises(MalformedReviewError) as caught:
         judge(body, "jobflows", Known())
@@ -74,32 +75,32 @@ def test_what_is_no_review_is_refused_and_cannot_be_answered_with_one(body: byte
     assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize(
-    "review",
-    [
-        pytest.param(with_request(object=None), id="CREATE of nothing"),
-        pytest.param(with_request(object=[]), id="CREATE of a list"),
-        pytest.param(with_request(object="x" * 1_000_000), id="CREATE of an endless string"),
-        pytest.param(with_request(operation="DELETE"), id="DELETE of nothing"),
-        pytest.param(with_request(operation="UPDATE"), id="UPDATE of nothing"),
-        pytest.param(with_request(operation="CONNECT"), id="CONNECT"),
-        pytest.param(with_request(operation=1), id="an operation that is a number"),
-        pytest.param(without_request("operation"), id="no operation"),
-        pytest.param(without_request("resource"), id="no resource"),
-        pytest.param(with_request(resource="jobflows"), id="a resource that is a string"),
-        pytest.param(with_request(userInfo=None), id="nobody asks"),
-        pytest.param(with_request(userInfo={"username": 1}), id="a user who is a number"),
-        pytest.param(with_request(object={"kind": "JobFlow"}), id="an object without a version"),
-        pytest.param(with_request(object={**a_jobflow_object("a"), "kind": "Pod"}), id="another kind"),
-        pytest.param(with_request(object={**a_jobflow_object("a"), "apiVersion": "v1"}), id="another group"),
-        pytest.param(with_request(object={**a_jobflow_object("a"), "metadata": None}), id="no metadata"),
-        pytest.param(template_deletion(), id="a JobTemplate at the path of JobFlows"),
-        pytest.param(with_request(resource={"group": "flow.volcano.sh", "resource": "x"}), id="another resource"),
-        pytest.param(with_request(resource={"group": "x", "resource": "jobflows"}), id="a resource of another group"),
-        pytest.param(creation(*["x"] * 140_000), id="more objects than any object has"),
-        pytest.param(with_request(object={"x": [0] * 600_000}), id="more values than any object has"),
-    ],
-)
+SENSELESS = [
+    pytest.param(with_request(object=None), id="CREATE of nothing"),
+    pytest.param(with_request(object=[]), id="CREATE of a list"),
+    pytest.param(with_request(object="x" * 1_000_000), id="CREATE of an endless string"),
+    pytest.param(with_request(operation="DELETE"), id="DELETE of nothing"),
+    pytest.param(with_request(operation="UPDATE"), id="UPDATE of nothing"),
+    pytest.param(with_request(operation="CONNECT"), id="CONNECT"),
+    pytest.param(with_request(operation=1), id="an operation that is a number"),
+    pytest.param(without_request("operation"), id="no operation"),
+    pytest.param(without_request("resource"), id="no resource"),
+    pytest.param(with_request(resource="jobflows"), id="a resource that is a string"),
+    pytest.param(with_request(userInfo=None), id="nobody asks"),
+    pytest.param(with_request(userInfo={"username": 1}), id="a user who is a number"),
+    pytest.param(with_request(object={"kind": "JobFlow"}), id="an object without a version"),
+    pytest.param(with_request(object={**a_jobflow_object("a"), "kind": "Pod"}), id="another kind"),
+    pytest.param(with_request(object={**a_jobflow_object("a"), "apiVersion": "v1"}), id="another group"),
+    pytest.param(with_request(object={**a_jobflow_object("a"), "metadata": None}), id="no metadata"),
+    pytest.param(template_deletion(), id="a JobTemplate at the path of JobFlows"),
+    pytest.param(with_request(resource={"group": "flow.volcano.sh", "resource": "x"}), id="another resource"),
+    pytest.param(with_request(resource={"group": "x", "resource": "jobflows"}), id="a resource of another group"),
+    pytest.param(creation(*["x"] * 140_000), id="more objects than any object has"),
+    pytest.param(with_request(object={"x": [0] * 600_000}), id="more values than any object has"),
+]
+
+
+@pytest.mark.parametrize("review", SENSELESS)
 def test_a_review_that_makes_no_sense_is_answered_with_its_uid_and_never_allowed(review: dict[str, Any]) -> None:
     judged = judge(sent(review), "jobflows", Known())
     answer = answer_of(judged)
@@ -198,61 +199,31 @@ def test_any_json_is_answered_or_refused(value: Any) -> None:
     assert_in_order(sent(value))
 
 
-def test_reviews_that_were_tampered_with_are_answered_or_refused() -> None:
-    chance = random.Random(7)
-    originals = [
-        sent(CREATION),
-        sent(deletion(a_jobflow_object("a", phase="Running"))),
-        sent(a_review("UPDATE", new=a_jobflow_object("a", "b: a"), old=a_jobflow_object("a"))),
-    ]
-    for _ in range(20_000):
-        assert_in_order(tampered(chance.choice(originals), chance))
+def test_twenty_thousand_spoilt_reviews_are_answered_or_refused() -> None:
+    """Of every kind and operation, half of them spoilt in their bytes, half in what they say."""
+    allowed = Counter[bool | None]()
+    for resource, body in spoilt(20_000, seed=7):
+        allowed[assert_in_order(body, resource)] += 1
+    assert min(allowed[True], allowed[False], allowed[None]) > 1000, "some are still right, some wrong, some no reviews"
 
 
-NASTY = [
-    b"null",
-    b"-1",
-    b"1e999",
-    b'"\\u0000"',
-    b"{}",
-    b"[[[[",
-    b'"\\ud800"',
-    b"\xff",
-    b"9" * 400,
-    b"\\",
-    b'"',
-    b",",
-    b"}",
-]
-
-
-def tampered(body: bytes, chance: random.Random) -> bytes:
-    for _ in range(chance.randint(1, 3)):
-        at, to = sorted((chance.randrange(len(body) + 1), chance.randrange(len(body) + 1)))
-        match chance.randrange(4):
-            case 0:
-                body = body[:at] + chance.choice(NASTY) + body[at + chance.randrange(8) :]
-            case 1:
-                body = body[:at] + body[min(to, at + 30) :]
-            case 2:
-                body = body[:at] + body[at : at + 40] + body[at:]
-            case _:
-                value = chance.choice([b"null", b"7", b'"x"', b"[]", b"{}", b"true"])
-                colon = body.find(b":", at)
-                body = body[: colon + 1] + value + body[body.find(b",", colon) :] if colon > 0 else body
-    return body
-
-
-def assert_in_order(body: bytes) -> None:
+def assert_in_order(body: bytes, resource: str = "jobflows") -> bool | None:
+    """Whether it is allowed; None for what cannot be answered with a review."""
     try:
-        judged = judge(body, "jobflows", Known())
+        judged = judge(body, resource, Known())
     except MalformedReviewError:
-        return
+        return None
     assert judged.error is None, body
-    answer = answer_of(judged)
+    verdict = judged.verdict
+    if isinstance(verdict, AskUsers):
+        verdict = verdict.give_up()
+    said = judged.answer(verdict)
+    assert len(said) < 8192
+    answer = json.loads(said)["response"]
     assert answer["uid"] == judged.uid
     if judged.request is None:
         assert answer["allowed"] is False
+    return bool(answer["allowed"])
 
 
 def answer_of(judged: Judged) -> dict[str, Any]:

@@ -4,8 +4,8 @@ import asyncio
 import gc
 import json
 import logging
-import random
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -14,7 +14,8 @@ from shared.kube.errors import Forbidden, Unavailable
 from tests.support.builders import a_jobflow_object
 from tests.webhook.reviews import UID, a_review, creation, deletion, sent, template_deletion
 from tests.webhook.serving import head, serving, until
-from tests.webhook.test_review import tampered
+from tests.webhook.tampering import spoilt
+from tests.webhook.test_review import NO_REVIEWS, SENSELESS
 from webhook.intake import MOST_BYTES, HttpRefusalError
 from webhook.review import MalformedReviewError
 from webhook.server import LARGE, WorkLimits
@@ -123,16 +124,31 @@ async def test_a_large_review_is_judged_like_a_small_one() -> None:
 
 
 async def test_whatever_is_sent_is_answered_and_never_with_500() -> None:
-    """Two thousand reviews that were tampered with, each after the other on the same connections."""
-    chance = random.Random(11)
-    original = sent(creation("get", "train: get"))
+    """Spoilt reviews of every kind, one after the other on the same connections."""
     async with serving() as webhook:
-        for _ in range(2000):
-            status, response = await webhook.post(tampered(original, chance))
+        for resource, body in spoilt(2000, seed=11):
+            status, response = await webhook.post(body, resource)
             assert status in (200, 400)
-            assert status == 400 or response["uid"]
+            if status == 200:
+                assert response["uid"]
+                assert response["allowed"] or response["status"]["code"] != 500, body
         assert not webhook.counted("jobflow_admission_denials_total", rule="broken")
-        assert (await webhook.post(original))[1]["allowed"]
+        assert (await webhook.post(creation("get")))[1]["allowed"]
+
+
+@pytest.mark.parametrize("body", NO_REVIEWS)
+async def test_what_is_no_review_is_answered_with_400(body: bytes) -> None:
+    async with serving() as webhook:
+        status, answer = await webhook.post(body)
+        assert (status, answer["kind"], answer["code"]) == (400, "Status", 400)
+        assert (await webhook.post(creation("get")))[1]["allowed"]
+
+
+@pytest.mark.parametrize("review", SENSELESS)
+async def test_a_review_that_makes_no_sense_is_not_allowed_and_gets_its_uid(review: dict[str, Any]) -> None:
+    async with serving() as webhook:
+        status, response = await webhook.post(review)
+        assert (status, response["uid"], response["allowed"]) == (200, UID, False)
 
 
 def bombs() -> dict[str, tuple[dict[str, Any], str]]:
@@ -272,16 +288,19 @@ async def test_one_line_is_logged_for_each_request_and_nothing_of_a_body(caplog:
         await webhook.raw(b"hunter2\r\nAuthorization: hunter2\r\n\r\n")
         await webhook.raw(b"GET /%1b%5b31m HTTP/1.1\r\nHost: a\r\nAuthorization: hunter2\r\n\r\n")
         await webhook.post(a_review(new=jobflow, name=""))
+        long = "\U0001f600" * 10_000
+        await webhook.post(a_review(new=jobflow, name=long, namespace=long, user=long, uid="\U0001f600" * 256))
         lines = webhook.logged()
-        assert [line["status"] for line in lines] == [200, 400, 400, 404, 200]
+        assert [line["status"] for line in lines] == [200, 400, 400, 404, 200, 200]
+        assert all(datetime.fromisoformat(line["ts"]) for line in lines)
         assert (lines[0]["rules"], lines[0]["code"], lines[4]["object"]) == (
             "child-names-fit",
             422,
             "etl\n\x1b[31m\x9b",
         )
         written = b"".join(webhook.lines)
-    assert written.count(b"\n") == 5
-    assert max(map(len, written.split(b"\n"))) < 6000
+    assert written.count(b"\n") == 6
+    assert max(map(len, written.split(b"\n"))) <= 2048
     assert written.isascii()
     assert b"\x1b" not in written
     assert b"hunter2" not in written
