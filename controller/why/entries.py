@@ -17,7 +17,7 @@ from controller.jobflow.progress import LOST, Progress, progress_of
 from controller.jobflow.snapshot import Snapshot
 from controller.why.facts import Facts, created, entered, said_by
 from shared.api.job import JobPhase
-from shared.api.jobflow import FINISHED, Flow, JobStatus, Phase
+from shared.api.jobflow import FINISHED, Flow, JobStatus
 from shared.api.times import parse_time
 from shared.flow.names import child_name
 
@@ -178,7 +178,7 @@ def _of_the_whole(seen: Snapshot, progress: Progress) -> Iterator[Reason]:
     if seen.faults:
         more = f" (and {len(seen.faults) - 1} more)" if len(seen.faults) > 1 else ""
         yield Reason(Kind.SPEC, f"the spec cannot be run: {seen.faults[0]}{more}")
-    if phase is Phase.TERMINATING:
+    if seen.jobflow.metadata.is_deleting:
         since = parse_time(seen.jobflow.metadata.deletion_timestamp)
         yield Reason(Kind.DELETING, "the JobFlow is being deleted, and starts nothing any more", since=since)
     elif phase in FINISHED:
@@ -187,10 +187,10 @@ def _of_the_whole(seen: Snapshot, progress: Progress) -> Iterator[Reason]:
 
 
 def _target(facts: Facts, progress: Progress, target: str, records: Mapping[str, JobStatus]) -> Reason:
-    if all(flow.name != target for flow in facts.jobflow.flows):
-        return Reason(Kind.TARGET, f'"{target}", which no entry has for a name', target)
     state = progress.states.get(target)
     if state is None:
+        if facts.seen.faults and all(flow.name != target for flow in facts.jobflow.flows):
+            return Reason(Kind.TARGET, f'"{target}", which no entry has for a name', target)
         return Reason(Kind.TARGET, f"{target} (not started)", target)
     job = child_name(facts.jobflow.name, target)
     since = _since(facts, job, state, records.get(job))

@@ -84,6 +84,11 @@ class Estimate:
     basis: Mapping[Basis, int]
     """How many unfinished entries' durations rest on what."""
 
+    @property
+    def is_bound(self) -> bool:
+        """It ends no sooner than this, and nobody knows how much later."""
+        return self.at_least or bool(self.provided)
+
 
 def estimate_of(facts: Facts, entries: Mapping[str, Entry], causes: Sequence[Cause]) -> Estimate | None:
     """The estimate; None for a JobFlow that has finished, or will not."""

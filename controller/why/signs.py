@@ -52,7 +52,7 @@ def _deleting(facts: Facts) -> Iterator[Sign]:
     jobs = sorted(facts.seen.jobs.values(), key=lambda job: job.name)
     if FOREGROUND in held and jobs:
         told = [f"{job.name}{_held(job)}" for job in jobs]
-        text += f", and stays until its {counted(len(jobs), 'Job')} are gone: {listed(told)}"
+        text += f", and stays until {'its Job is' if len(jobs) == 1 else 'its Jobs are'} gone: {listed(told)}"
     others = [finalizer for finalizer in held if finalizer != FOREGROUND or not jobs]
     if others:
         text += f"; whoever put {listed(others)} among its finalizers has to take that away"

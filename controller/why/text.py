@@ -12,6 +12,7 @@ from controller.why.entries import BROKEN, SUSPENDED, Entry, Kind
 from controller.why.estimate import Basis, Step, in_words
 from controller.why.words import ago, clock, counted, entries, length, listed, since
 from shared.api.jobflow import FINISHED
+from shared.rules.fault import quoted
 
 MOST_CAUSES: Final = 8
 MOST_GROUPS: Final = 8
@@ -84,14 +85,15 @@ def page(told: Answer, entry: str | None, *, width: int, zone: tzinfo | None = N
 
 def _headed(told: Answer, entry: str | None) -> Iterator[tuple[str, Sequence[Cause]]]:
     """The causes under their headings. Nothing is held up any more in a JobFlow that starts nothing any more."""
+    # What is an entry's own was told already.
+    causes = told.causes if entry is None else [it for it in told.causes_of(entry) if entry not in it.entries]
+    headed: list[tuple[str, Sequence[Cause]]]
     if told.phase in FINISHED:
-        broken = [cause for cause in told.causes if cause.kind in BROKEN]
-        going = [cause for cause in told.causes if cause not in broken and cause.kind not in set(Kind)]
+        broken = [cause for cause in causes if cause.kind in BROKEN]
+        going = [cause for cause in causes if cause not in broken and cause.kind not in set(Kind)]
         headed = [("What failed", broken), ("What still runs", going)]
-    elif entry is None:
-        headed = [("What holds it up", list(told.causes))]
-    else:  # what is its own was told already
-        headed = [("What holds it up in the end", [it for it in told.causes_of(entry) if entry not in it.entries])]
+    else:
+        headed = [("What holds it up" if entry is None else "What holds it up in the end", causes)]
     return ((heading, causes) for heading, causes in headed if causes)
 
 
@@ -129,7 +131,7 @@ def _the_entry(out: Page, told: Answer, entry: Entry, zone: tzinfo | None) -> No
             out.line(f"and {entries(len(targets) - MOST_GROUPS)} more")
         others = [reason for reason in entry.reasons if reason.kind is not Kind.TARGET]
         for reason in others:
-            out.line(f"{reason.kind}: {reason.text}{since(reason.since or entry.ready_since, told.now, zone)}")
+            out.line(f"{reason.kind}{since(reason.since or entry.ready_since, told.now, zone)}: {reason.text}")
     elif not entry.has_started:
         out.line(f"It waits for nothing, and may start at any moment{since(entry.ready_since, told.now, zone)}.")
     waiting = told.waiters.direct.get(entry.name, ())
@@ -143,29 +145,27 @@ def _cause(out: Page, told: Answer, cause: Cause, entry: str | None, zone: tzinf
     few = number <= FEW
     names = listed(cause.entries) if few else f"{entries(number)} ({listed(cause.entries)})"
     at = since(cause.since, told.now, zone)
-    oldest = ", the first of them" if number > 1 and at else ""
-    out.line(
-        f"{names} {_what(cause, first)}{oldest}{at}{_pods(first.pods) if number == 1 else ''}"
-        f"{_said(cause)}{_held_up(cause) if entry is None else ''}."
-    )
+    at = f", the first of them{at}" if number > 1 and at else at
+    pods = _pods(first.pods) if number == 1 else ""
+    out.line(f"{names} {_what(cause, at)}{pods}{_said(cause)}{_held_up(cause) if entry is None else ''}.")
     chain = cause.chain if entry is None else _way(told, cause, entry)
     if len(chain) > 1:
         out.line(_chained(chain), 2)
 
 
-def _what(cause: Cause, first: Entry) -> str:
+def _what(cause: Cause, at: str) -> str:
     one = len(cause.entries) == 1
     if cause.kind == READY:
-        return "may start at any moment, for " + ("nothing holds it up" if one else "nothing holds them up")
+        return f"may start at any moment, for nothing holds {'it' if one else 'them'} up{at}"
     if cause.kind == LOST:
-        return ("was" if one else "were") + " lost before the end"
-    if cause.kind == Kind.TEMPLATE and not one:
-        names = listed([f'"{name}"' for name in cause.entries])
-        return f"wait: the JobTemplates {names} do not exist; create them"
+        return f"{'was' if one else 'were'} lost before the end{at}"
     if cause.kind in set(Kind):
-        return f"{'waits' if one else 'wait'}: {cause.text}"
-    tail = "; it is suspended until somebody resumes it" if cause.kind in SUSPENDED else ""
-    return f"{'is' if one else 'are'} {cause.kind}{tail}"
+        text = cause.text
+        if cause.kind == Kind.TEMPLATE and not one:
+            text = f"the JobTemplates {listed([quoted(name) for name in cause.entries])} do not exist; create them"
+        return f"{'waits' if one else 'wait'}{at}: {text}"
+    tail = " (suspended until somebody resumes it)" if cause.kind in SUSPENDED else ""
+    return f"{'is' if one else 'are'} {cause.kind}{tail}{at}"
 
 
 def _said(cause: Cause) -> str:
@@ -248,8 +248,11 @@ def _ending(out: Page, told: Answer, entry: str | None, zone: tzinfo | None) -> 
         names = listed(estimate.unknown)
         out.line(f"Nobody can say, for no run of any of these templates has been seen yet: {names}.")
         return
-    when = f"{'not before' if estimate.at_least else 'about'} {clock(estimate.end, told.now, zone)}"
-    when = f"{when} (in {length(estimate.seconds)})" if estimate.seconds >= 1 else "at any moment"
+    if estimate.seconds < 1:
+        when = "once all on this way is done, and nobody can say when" if estimate.is_bound else "at any moment"
+    else:
+        how = "not before" if estimate.is_bound else "about"
+        when = f"{how} {clock(estimate.end, told.now, zone)} (in {length(estimate.seconds)})"
     out.line(f"{what} may end {when}, by way of:")
     _path(out, estimate.path)
     out.line("This rests on:")
