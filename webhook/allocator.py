@@ -8,12 +8,17 @@ then small ones for days would keep tens of megabytes.
 import ctypes
 from typing import Final
 
+TRIM_THRESHOLD: Final = -1
 MMAP_THRESHOLD: Final = -3
 ARENA_MAX: Final = -8
 """Parameters of mallopt(3), as glibc's malloc.h numbers them."""
 
-LARGE_BLOCK: Final = 128 * 1024
-"""glibc's own value at its start, which it raises unless it is told."""
+LARGE_BLOCK: Final = 1024 * 1024
+"""Bytes from which a block goes back at once. Each read of TLS takes a quarter of that for a moment, which had better
+come from the heap."""
+
+MOST_KEPT: Final = 4 * LARGE_BLOCK
+"""Bytes that may stay free at the end of the heap."""
 
 
 def give_large_blocks_back() -> bool:
@@ -22,4 +27,5 @@ def give_large_blocks_back() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):  # not glibc
         return False
-    return bool(mallopt(MMAP_THRESHOLD, LARGE_BLOCK) and mallopt(ARENA_MAX, 1))
+    wanted = {MMAP_THRESHOLD: LARGE_BLOCK, TRIM_THRESHOLD: MOST_KEPT, ARENA_MAX: 1}
+    return all(mallopt(parameter, value) for parameter, value in wanted.items())

@@ -1,17 +1,19 @@
 """What the webhook costs under load, what a large review costs the small ones beside it, and whether its memory grows.
 
-    python -m tests.bench.bench_admission_load [REQUESTS]     # of the last part; 20,000 if nothing else is said
+    python -m tests.bench.bench_admission_load [REQUESTS]     # of the last part; 100,000 if nothing else is said
 
 Beside each figure stands that of a trivial aiohttp handler. The process ends with 1 if a goal is missed.
 """
 
 import asyncio
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import count
 from statistics import median
 
 from tests.bench.bed import quantile, verdict
-from tests.bench.reviews import creation, layers, scattered
+from tests.bench.reviews import UID, creation, layers, scattered
 from tests.bench.webhook_bed import Client, Served, both, request
 
 SMALL = request(creation(layers(5, 2)))
@@ -19,6 +21,8 @@ LARGE = request(creation(scattered(1000, 50)))
 CONNECTIONS = 16
 BATCH = 1500
 ROUNDS = 9
+CROWD = 64
+LARGE_ONE_IN = 500
 
 
 async def measure(requests: int) -> int:
@@ -73,14 +77,29 @@ async def beside_large_ones(webhook: Served) -> int:
 
 
 async def memory(webhook: Served, requests: int) -> int:
-    """Whether the memory still grows once it has warmed up."""
-    clients = [await Client.connect(webhook) for _ in range(CONNECTIONS)]
-    await load(clients, SMALL, requests // 5)
+    """Whether the memory still grows once it has warmed up, and every answer has the uid of its request."""
+    clients = [await Client.connect(webhook) for _ in range(CROWD)]
+    numbers = count()
+    await ask_by_name(clients, numbers, requests // 5)
     warm = webhook.resident()
-    await load(clients, SMALL, requests)
+    await ask_by_name(clients, numbers, requests)
     grown = webhook.resident() - warm
+    print(f"{CROWD} connections, one of {LARGE_ONE_IN} reviews of 1,000 entries; each answer has its request's uid")
     print(f"memory: {warm:.1f} MiB after {requests // 5} requests, {grown:+.1f} MiB after {requests} more")
     return verdict("no growth (less than 1 MiB)", grown < 1)
+
+
+async def ask_by_name(clients: list[Client], numbers: Iterator[int], times: int) -> None:
+    """Send so many requests, each with a uid of its own, on all connections at the same time."""
+    uid, left = UID.encode(), iter(range(times))
+
+    async def one(client: Client) -> None:
+        for i in left:
+            name = b"%036d" % next(numbers)
+            sent = SMALL if i % LARGE_ONE_IN else LARGE
+            await client.post(sent.replace(uid, name, 1), name)
+
+    await asyncio.gather(*map(one, clients))
 
 
 async def load(clients: list[Client], sent: bytes, times: int, pause: float = 0) -> list[float]:
@@ -98,4 +117,4 @@ async def load(clients: list[Client], sent: bytes, times: int, pause: float = 0)
 
 
 if __name__ == "__main__":
-    sys.exit(1 if asyncio.run(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000)) else 0)
+    sys.exit(1 if asyncio.run(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)) else 0)

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+UID = "9e6b4f4a-2c57-4b65-9d2a-0c6f1f1f7f11"
+
 
 def layers(count: int, width: int) -> list[dict[str, Any]]:
     """`count` layers of `width` entries, each of which depends on all of the layer before."""
@@ -99,7 +101,7 @@ def review(kind: str, resource: str, spec: dict[str, Any]) -> bytes:
         ],
     }
     request = {
-        "uid": "9e6b4f4a-2c57-4b65-9d2a-0c6f1f1f7f11",
+        "uid": UID,
         "kind": of_kind,
         "resource": of_resource,
         "requestKind": of_kind,

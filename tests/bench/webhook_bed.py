@@ -50,8 +50,8 @@ class Client:
     async def connect(cls, server: Served) -> "Client":
         return cls(*await asyncio.open_connection("127.0.0.1", server.port, ssl=server.tls))
 
-    async def post(self, request: bytes) -> float:
-        """Send a whole request, and return the milliseconds to its answer, which must allow it."""
+    async def post(self, request: bytes, uid: bytes = b"") -> float:
+        """Send a whole request, and return the milliseconds to its answer, which must allow it, under that uid."""
         began = time.perf_counter()
         self._writer.write(request)
         head = await self._reader.readuntil(b"\r\n\r\n")
@@ -59,6 +59,7 @@ class Client:
         answer = await self._reader.readexactly(length)
         took = (time.perf_counter() - began) * 1000
         assert b'"allowed":true' in answer, answer
+        assert uid in answer, answer
         return took
 
     def close(self) -> None:
