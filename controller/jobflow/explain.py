@@ -4,7 +4,7 @@ The gravest matter gives the reason, one CamelCase word as Kubernetes' condition
 their names, the gravest first, and stays short enough for a column.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from controller.jobflow.progress import LOST, Progress
@@ -33,25 +33,32 @@ _NAMED: Final = 3
 class Matter(NamedTuple):
     """Something that a person would want to know about one entry."""
 
-    reason: str | None
+    reason: str
     text: str
 
 
 def explain(seen: Snapshot, progress: Progress, phase: Phase) -> tuple[str | None, str | None]:
     """Reason and message of a JobFlow in `phase`; None for each where there is nothing to say."""
+    said = matters(seen, progress, phase)
+    if said:
+        return next(iter(said)), shortened("; ".join(said.values()))
+    return None, None if phase in (Phase.SUCCEED, Phase.TERMINATING) else _waits(seen, progress)
+
+
+def matters(seen: Snapshot, progress: Progress, phase: Phase) -> Mapping[str, str]:
+    """What is wrong with a JobFlow in `phase`, by reason, the gravest first; empty where nothing is."""
     if phase in (Phase.SUCCEED, Phase.TERMINATING):
-        return None, None
-    matters = list(_failures(seen, progress))
+        return {}
+    found = list(_failures(seen, progress))
     if phase != Phase.FAILED:
-        matters += [Matter(SPEC_INVALID, fault) for fault in seen.faults] or list(_obstacles(seen, progress))
-    if not matters:
-        return None, _waits(seen, progress)
-    reasons = list(dict.fromkeys(matter.reason for matter in matters))
-    parts = []
-    for reason in reasons:
-        texts = [matter.text for matter in matters if matter.reason == reason]
-        parts.append("; ".join(texts[:_NAMED]) + (f"; and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""))
-    return reasons[0], shortened("; ".join(parts))
+        found += [Matter(SPEC_INVALID, fault) for fault in seen.faults] or list(_obstacles(seen, progress))
+    texts: dict[str, list[str]] = {}
+    for matter in found:
+        texts.setdefault(matter.reason, []).append(matter.text)
+    return {
+        reason: "; ".join(all_[:_NAMED]) + (f"; and {len(all_) - _NAMED} more" if len(all_) > _NAMED else "")
+        for reason, all_ in texts.items()
+    }
 
 
 def _failures(seen: Snapshot, progress: Progress) -> Iterator[Matter]:

@@ -15,6 +15,9 @@ from controller.jobflow.status import WAITING
 from shared.api.job import FINAL
 from shared.api.jobflow import JobFlowStatus, JobStatus
 
+SHORTENED: Final = "status shortened to fit: "
+"""What the message of a status begins with that something was left out of."""
+
 LARGEST: Final = 1_400_000
 """Bytes of JSON that the whole object may take."""
 
@@ -43,7 +46,7 @@ def size_of(status: JobFlowStatus) -> int:
 
 
 def _telling(status: JobFlowStatus, went: str) -> JobFlowStatus:
-    note = f"status shortened to fit: {went}"
+    note = f"{SHORTENED}{went}"
     said = f"{note}; {status.state.message}" if status.state.message else note
     return replace(status, state=replace(status.state, message=shortened(said)))
 

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from controller.jobflow.memory import Look, Memory
 from controller.jobflow.progress import advanced, progress_of
+from controller.jobflow.shape import shape_of
 from controller.jobflow.snapshot import Snapshot
 from controller.jobflow.triggers import OWNER
 from shared.api.job import Job
@@ -51,8 +52,7 @@ def look(
     found = None if absent else _look_at_news(jobflow, caches, memory, now, moment)
     if found is None:
         seen = replace(take_snapshot(jobflow, caches, memory, now, moment), absent=absent)
-        entries = {child_name(jobflow.name, flow.name): flow.name for flow in jobflow.flows}
-        found = Look(seen, progress_of(seen), entries, moment)
+        found = Look(seen, progress_of(seen), shape_of(jobflow), moment, None)
     memory.look, memory.news, memory.all_is_news = found, set(), False
     return found
 
@@ -68,7 +68,7 @@ def _look_at_news(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetim
     for name in memory.news:
         answered, _ = memory.created.get(name, (None, 0.0))
         cached = caches.jobs.get(Key(jobflow.namespace, name))
-        if name not in before.entries or not (answered or (cached and name in before.seen.jobs)):
+        if name not in before.shape.entries or not (answered or (cached and name in before.seen.jobs)):
             return None
         job = cached or answered
         if job is None or job.owner_uid != jobflow.uid:
@@ -77,18 +77,15 @@ def _look_at_news(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetim
     for name in jobs:
         if caches.jobs.get(Key(jobflow.namespace, name)):
             memory.created.pop(name, None)
-    started = {before.entries[name] for name in jobs} & before.seen.templates.keys()
-    seen = replace(
-        before.seen,
-        now=now,
-        jobs={**before.seen.jobs, **jobs} if jobs else before.seen.jobs,
-        templates={name: it for name, it in before.seen.templates.items() if name not in started}
-        if started
-        else before.seen.templates,
-        passed=memory.steps(),
-    )
-    states = {before.entries[name]: job.phase for name, job in jobs.items()}
-    return Look(seen, advanced(before.progress, states) if states else before.progress, before.entries, before.at)
+    states = {before.shape.entries[name]: job.phase for name, job in jobs.items()}
+    progress = advanced(before.progress, states) if states else before.progress
+    templates = dict(before.seen.templates)
+    for flow in states:
+        templates.pop(flow, None)
+    seen = replace(before.seen, now=now, jobs={**before.seen.jobs, **jobs}, templates=templates, passed=memory.steps())
+    completed = progress.completed - before.progress.completed if states else ()
+    ripe = {flow.name: flow for done in completed for flow in before.shape.followers.get(done, ())}
+    return Look(seen, progress, before.shape, before.at, tuple(ripe.values()))
 
 
 def take_snapshot(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetime, moment: float) -> Snapshot:

@@ -3,7 +3,7 @@
 All of it is of the last seconds and can be lost: the cluster has the truth, and tells it again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -11,10 +11,11 @@ from controller.jobflow.actions import Created, Outcome, RefusedJob
 from controller.jobflow.cluster import Stored
 from controller.jobflow.explain import JOB_REFUSED, NAME_CONFLICT
 from controller.jobflow.progress import LOST, Progress
+from controller.jobflow.shape import Shape
 from controller.jobflow.snapshot import Problem, Snapshot, Step
 from controller.jobflow.writes import pause_after, retry_after
 from shared.api.job import FINAL, Job
-from shared.api.jobflow import JobFlow
+from shared.api.jobflow import Flow, JobFlow
 from shared.kube.cache import is_newer
 
 LAG: Final = 5.0
@@ -38,11 +39,13 @@ class Look(NamedTuple):
     seen: Snapshot
     progress: Progress
 
-    entries: Mapping[str, str]
-    """Names of the entries, by the names of their Jobs."""
+    shape: Shape
 
     at: float
     """When everything was looked at, on the monotonic clock."""
+
+    ripe: tuple[Flow, ...] | None
+    """The entries that something was completed for since the look before; None where everything was looked at."""
 
 
 @dataclass(slots=True)
@@ -183,9 +186,15 @@ class Memory:
                 if not self.passed[entry.name]:
                     del self.passed[entry.name]
 
-    def next_retry(self, now: float) -> float | None:
-        """Seconds until a Job that was refused may be tried again; None if none was."""
-        return max(0.0, min(it.retry_at for it in self.refusals.values()) - now) if self.refusals else None
+    def next_retry(self, seen: Snapshot, now: float) -> float | None:
+        """Seconds until a Job that was refused may be tried again; None where none waits for that.
+
+        What had its time when `seen` was looked at, and was not tried, waits for something else.
+        """
+        waiting = [
+            it.retry_at for flow, it in self.refusals.items() if flow not in seen.problems or seen.problems[flow].waits
+        ]
+        return max(0.0, min(waiting) - now) if waiting else None
 
     def pause_left(self, now: float) -> float:
         """Seconds until a status that is not urgent may be written."""

@@ -93,30 +93,39 @@ class Pass:
         Raises what the API server's failures raise, and Superseded if the JobFlow is not any more what was looked at.
         """
         try:
-            pause = await self._until_nothing_is_under_way(await self._verify(self._look()))
+            known, pause = await self._until_nothing_is_under_way(await self._verify(self._look()))
             await self._delete_each(leftovers(self._look().seen, self._memory.latest(self._jobflow)))
+        except BaseException:
+            self._memory.look = None  # what is new was perhaps not acted on
+            raise
         finally:
             await self._creating.abandon()
             await self._abandon_storing()
             await self._live.close()
+        if self._creating.error or self._creating.left:
+            self._memory.look = None
         if self._creating.error:
             raise self._creating.error
         if self._creating.left:
             return 0.0
-        due = [wait for wait in (pause, self._memory.next_retry(self._means.monotonic())) if wait is not None]
-        return min(due, default=None)
+        retry = self._memory.next_retry(known.seen, self._means.monotonic())
+        return min((wait for wait in (pause, retry) if wait is not None), default=None)
 
-    async def _until_nothing_is_under_way(self, known: Look) -> float | None:
-        """Start, store and look again. Returns the seconds until the status may be written, if that was put off."""
+    async def _until_nothing_is_under_way(self, known: Look) -> tuple[Look, float | None]:
+        """Start, store and look again.
+
+        Returns the last look, and the seconds until the status may be written where that was put off.
+        """
         while True:
             self._stirred.clear()
             if self._means.monotonic() > self._until:
                 self._creating.close()
             elif not self._creating.error:
-                self._creating.begin(starts(known.seen, known.progress, self._creating.underway))
+                ripe, underway = known.ripe, self._creating.underway
+                self._creating.begin(starts(known.seen, known.progress, among=ripe, underway=underway))
             pause = self._store(known)
             if not self._creating.busy and self._storing is None:
-                return pause
+                return known, pause
             await self._something(pause)
             if self._storing and self._storing.done():
                 storing, self._storing = self._storing, None
@@ -147,6 +156,8 @@ class Pass:
 
     async def _verify(self, known: Look) -> Look:
         """Ask the API server for the Jobs that should be there and are not to be seen."""
+        if known.ripe is not None:
+            return known
         names = unaccounted(known.seen)
         if not names:
             return known

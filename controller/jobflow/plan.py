@@ -4,7 +4,7 @@ Every function here answers from its arguments alone. `snapshot.py` says what a 
 carries out what is decided. Once that has taken effect and nothing else has changed, there is nothing more to do.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from controller.jobflow.actions import CreateJob, DeleteJob
 from controller.jobflow.build import build_job
@@ -17,17 +17,19 @@ from shared.api.jobtemplate import JobTemplate
 from shared.flow.names import child_name
 
 
-def starts(seen: Snapshot, progress: Progress, underway: Collection[str] = ()) -> Iterator[CreateJob]:
+def starts(
+    seen: Snapshot, progress: Progress, *, among: Iterable[Flow] | None = None, underway: Collection[str] = ()
+) -> Iterator[CreateJob]:
     """Yield the Jobs whose dependencies have completed and that were never created, in the order of `spec.flows`.
 
-    Those in `underway` are being started as it is. Where the last attempt was refused, the next one waits for its
-    time, or for another template. A name that a stranger's Job bears is not tried at all: when that Job goes, the
-    JobFlow is woken.
+    With `among` given no other entries are looked at; those in `underway` are being started as it is. Where the last
+    attempt was refused, the next one waits for its time, or for another template. A name that a stranger's Job bears is
+    not tried at all: when that Job goes, the JobFlow is woken.
     """
     jobflow = seen.jobflow
     if seen.faults or phase_of(seen, progress) in FINISHED:
         return
-    for flow in jobflow.flows:
+    for flow in jobflow.flows if among is None else among:
         if flow.name in progress.states or flow.name in underway or not is_ready(flow, progress):
             continue
         template, name = seen.templates.get(flow.name), child_name(jobflow.name, flow.name)

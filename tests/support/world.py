@@ -131,7 +131,7 @@ class World:
     async def settle(self, seconds: float = 0.0) -> None:
         """Let the controller work until nothing is due within `seconds` from now."""
         until = self.now + seconds
-        for _ in range(100_000):
+        for _ in range(20_000):
             key = min(self.due, key=lambda it: self.due[it], default=None)
             if key is None or self.due[key] > until:
                 self.now = until

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from controller.jobflow import one_pass
 from controller.jobflow.look import look, take_snapshot
 from controller.jobflow.memory import Look, Memory
-from controller.jobflow.plan import template_version
+from controller.jobflow.plan import starts, template_version
 from controller.jobflow.progress import progress_of
 from controller.jobflow.snapshot import Snapshot
 from shared.api.jobflow import FINISHED
@@ -59,8 +59,12 @@ class Compared:
                 assert made_from(found.seen) == made_from(seen)
             assert found.seen == replace(seen, templates=found.seen.templates)
             assert found.progress == progress_of(seen)
+            if before and found.ripe is not None:
+                ready_before = {it.flow for it in starts(before.seen, before.progress)}
+                ready = {it.flow for it in starts(found.seen, found.progress)}
+                assert ready - ready_before <= {flow.name for flow in found.ripe}
             assert set(memory.created) == set(fresh.created)
-        self.of_news += bool(before and found.at == before.at and found is not before)
+        self.of_news += found.ripe is not None
         return found
 
 

@@ -377,6 +377,16 @@ async def test_one_job_that_cannot_be_created_holds_up_no_other() -> None:
     assert world.creates() == ["etl-clean", "etl-count"]
 
 
+async def test_what_was_refused_is_not_tried_again_once_the_jobflow_has_failed() -> None:
+    world = a_world("get", "clean")
+    world.refusing["create", "etl-get"] = lambda: Forbidden("no", status=403)
+    await world.settle(0)
+    world.phase("etl-clean", "Failed")
+    await world.settle(600)
+    assert world.status()["state"]["phase"] == "Failed"
+    assert world.creates() == ["etl-clean"]
+
+
 async def test_progress_of_a_large_jobflow_is_written_less_often() -> None:
     flows = [f"step-{i:04}" for i in range(1000)]
     world = a_world(*flows, templates=tuple(flows))
