@@ -15,7 +15,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from controller.candidacy import candidate, end_when_continued_too_late
+from controller.candidacy import candidate, end_when_continued_too_late, instance
 from controller.cluster import KubeCluster
 from controller.jobflow import triggers
 from controller.jobflow.look import Caches
@@ -23,6 +23,8 @@ from controller.jobflow.metrics import VolcanosCounters
 from controller.jobflow.reconcile import JobFlowReconciler
 from controller.jobtemplate import status as jobtemplate
 from controller.jobtemplate.reconcile import JobTemplateReconciler
+from controller.narration import EventNarrator, StatusWriters
+from controller.runtime.events import EventMetrics, Events
 from controller.runtime.informer import Informer
 from controller.runtime.leader import Leader, LeaseLost
 from controller.runtime.metrics import QueueMetrics, RuntimeMetrics, WorkMetrics
@@ -89,6 +91,18 @@ class Controller:
             "jobs": self._jobs,
         }
 
+        self._events = Events(
+            client.apart(),
+            controller=PROGRAM,
+            instance=leader.identity if leader else instance(),
+            random=random,
+            clock=clock,
+            monotonic=monotonic,
+            metrics=EventMetrics(registry),
+            guard=leader.check if leader else None,
+        )
+        self.narrator = EventNarrator(self._events)
+        self._status_writers = StatusWriters(client, self._jobflows.cache, self.narrator, PROGRAM, monotonic)
         flows = JobFlowReconciler(
             Caches(self._jobflows.cache, self._templates.cache, self._jobs.cache),
             cluster,
@@ -165,6 +179,8 @@ class Controller:
         async with asyncio.TaskGroup() as group:
             for workers in self.workers:
                 group.create_task(workers.run(), name="workers")
+            group.create_task(self._events.run(), name="events")
+            group.create_task(self._status_writers.run(), name="writers of the status")
             if period > 0:
                 group.create_task(resync(self._jobflows.cache, self._flow_queue, period), name="resync of JobFlows")
                 group.create_task(resync(self._templates.cache, self._template_queue, period), name="resync")

@@ -44,8 +44,7 @@ def candidate(
     return Leader(
         client.apart(),
         lease,
-        # Another one each time: a process that was started again must not take itself for the one that was killed.
-        f"{socket.gethostname()}_{uuid4()}",
+        instance(),
         Terms(
             int(settings.leader_elect_lease_duration),
             settings.leader_elect_renew_deadline,
@@ -56,6 +55,11 @@ def candidate(
         monotonic=sleepless_clock(),
         metrics=LeaderMetrics(registry, lease),
     )
+
+
+def instance() -> str:
+    """A name for this process. A process that was started again must not take itself for the one that was killed."""
+    return f"{socket.gethostname()[:64]}_{uuid4()}"
 
 
 def lease_namespace(settings: ControllerSettings, environ: Mapping[str, str], file: Path = POD_NAMESPACE) -> str:

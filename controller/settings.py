@@ -7,7 +7,6 @@ from pydantic import model_validator
 from shared.ops.addresses import Address
 from shared.ops.settings import Duration, ExistingFile, ListenAddress, NotNegative, Positive, Settings
 
-
 A_WRITE: Final = 5.0
 """Seconds that a write may be on its way: `shared.kube.client.TIMEOUT`, which takes long to import."""
 

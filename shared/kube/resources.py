@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from shared.api.event import Event
 from shared.api.job import Job
 from shared.api.jobflow import JobFlow
 from shared.api.jobtemplate import JobTemplate
@@ -134,3 +135,4 @@ JOBFLOWS: Final = Resource(FLOW_GROUP, "v1alpha1", "jobflows", JobFlow)
 JOBTEMPLATES: Final = Resource(FLOW_GROUP, "v1alpha1", "jobtemplates", JobTemplate)
 JOBS: Final = Resource(BATCH_GROUP, "v1alpha1", "jobs", Job)
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", Lease)
+EVENTS: Final = Resource("events.k8s.io", "v1", "events", Event)

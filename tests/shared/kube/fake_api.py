@@ -274,10 +274,9 @@ class FakeApi:
             return failure(404, f'{resource} "{name}" not found')
         if verb == "patch":
             return self._patch(resource, key, json.loads(request.body or b""), subresource)
-        if verb == "update":
-            return self._update(resource, key, json.loads(request.body or b""))
-        if verb == "delete":
-            return self._delete(resource, key, json.loads(request.body or b"{}"))
+        if verb in ("update", "delete"):
+            change = self._update if verb == "update" else self._delete
+            return change(resource, key, json.loads(request.body or b"{}"))
         return whole(objects[key])
 
     def _create(self, resource: str, namespace: str, body: Object) -> Answer:
