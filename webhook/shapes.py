@@ -13,6 +13,7 @@ import msgspec
 from msgspec import inspect
 
 from shared.rules.fault import Fault, FieldPath, required, type_invalid
+from shared.rules.job.shapes import shape
 
 MOST: Final = 10_000
 """Faults that are counted; beyond that nobody needs the number."""
@@ -46,6 +47,8 @@ def type_faults(value: Any, wanted: inspect.Type, at: FieldPath) -> Iterator[Fau
     if option is None:
         words = " or ".join(dict.fromkeys(_words(option) for option in options if type(option) is not inspect.NoneType))
         yield _of_schema(required(at) if value is None else type_invalid(at, value, f"must be {words}"))
+    elif isinstance(option, inspect.Metadata):
+        yield from map(_of_schema, shape((option.extra or {})["shape"]).faults(value, at))
     elif isinstance(option, inspect.StructType):
         for field in option.fields:
             if field.encode_name in value:
@@ -91,6 +94,9 @@ _WORDS: Final[dict[type[inspect.Type], str]] = {
 
 def _fits(value: Any, option: inspect.Type) -> bool:
     """Whether it is the right kind of value, whatever is inside. A type that is not known here takes anything."""
+    option = option.type if isinstance(option, inspect.Metadata) else option
+    if type(value) is float and value.is_integer():
+        value = int(value)  # as the API server and msgspec read it
     return type(value) in _PYTHON.get(type(option), (type(value),))
 
 
@@ -100,4 +106,5 @@ def _is_plain(item: Any, wanted: inspect.Type) -> bool:
 
 
 def _words(option: inspect.Type) -> str:
+    option = option.type if isinstance(option, inspect.Metadata) else option
     return _WORDS.get(type(option), "something else")

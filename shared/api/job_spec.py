@@ -1,13 +1,14 @@
 """The spec of a Volcano Job, as it stands in a JobTemplate, in full: what the rules for JobTemplates judge.
 
-Fields stand in the order in which faults are told. Of the pod template there is what is judged; whatever else is in it
-is passed over here, and judged by the API server. The programs make Jobs from the JSON itself, not from these models.
+Fields stand in the order in which faults are told. What rules look into has models here; of everything else in a pod
+template there is the JSON, marked with the `Shape` that it must have. Fields that Volcano does not know are passed
+over, for its CRD drops them. The programs make Jobs from the JSON itself, not from these models.
 A null in a map is nothing, for the API server drops it.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from shared.api.meta import Key, ObjectMeta
 
@@ -16,6 +17,34 @@ Quantity = int | float | str
 
 IntOrString = int | str
 """Kubernetes' IntOrString: a port's number or its name."""
+
+Int32 = Annotated[int, Meta(extra={"shape": "int32"})]
+
+Json = dict[str, Any]
+
+Affinity = Annotated[Json, Meta(extra={"shape": "Affinity"})]
+ConfigMapEnvSource = Annotated[Json, Meta(extra={"shape": "ConfigMapEnvSource"})]
+ContainerResizePolicy = Annotated[Json, Meta(extra={"shape": "ContainerResizePolicy"})]
+ContainerRestartRule = Annotated[Json, Meta(extra={"shape": "ContainerRestartRule"})]
+EnvVarSource = Annotated[Json, Meta(extra={"shape": "EnvVarSource"})]
+EphemeralContainer = Annotated[Json, Meta(extra={"shape": "EphemeralContainer"})]
+HTTPHeader = Annotated[Json, Meta(extra={"shape": "HTTPHeader"})]
+LabelSelector = Annotated[Json, Meta(extra={"shape": "LabelSelector"})]
+Lifecycle = Annotated[Json, Meta(extra={"shape": "Lifecycle"})]
+Overhead = Annotated[Json, Meta(extra={"shape": "{quantity}"})]
+PersistentVolumeClaimSpec = Annotated[Json, Meta(extra={"shape": "types PersistentVolumeClaimSpec"})]
+PodDNSConfig = Annotated[Json, Meta(extra={"shape": "PodDNSConfig"})]
+PodOS = Annotated[Json, Meta(extra={"shape": "PodOS"})]
+PodReadinessGate = Annotated[Json, Meta(extra={"shape": "PodReadinessGate"})]
+PodResourceClaims = Annotated[list[Any], Meta(extra={"shape": "[PodResourceClaim] by name"})]
+PodSchedulingGates = Annotated[list[Any], Meta(extra={"shape": "[PodSchedulingGate] by name"})]
+PodSecurityContext = Annotated[Json, Meta(extra={"shape": "PodSecurityContext"})]
+ResourceClaims = Annotated[list[Any], Meta(extra={"shape": "[ResourceClaim] by name"})]
+ResourceRequirements = Annotated[Json, Meta(extra={"shape": "ResourceRequirements"})]
+SecretEnvSource = Annotated[Json, Meta(extra={"shape": "SecretEnvSource"})]
+SecurityContext = Annotated[Json, Meta(extra={"shape": "SecurityContext"})]
+Toleration = Annotated[Json, Meta(extra={"shape": "Toleration"})]
+Volume = Annotated[Json, Meta(extra={"shape": "Volume"})]
 
 
 class ContainerPort(Struct, frozen=True, gc=False, rename="camel"):
@@ -33,15 +62,15 @@ class EnvVar(Struct, frozen=True, gc=False, rename="camel"):
 
     name: str | None = None
     value: str | None = None
-    value_from: dict[str, Any] | None = None
+    value_from: EnvVarSource | None = None
 
 
 class EnvFrom(Struct, frozen=True, gc=False, rename="camel"):
     """An entry of `envFrom` of a container."""
 
     prefix: str | None = None
-    config_map_ref: dict[str, Any] | None = None
-    secret_ref: dict[str, Any] | None = None
+    config_map_ref: ConfigMapEnvSource | None = None
+    secret_ref: SecretEnvSource | None = None
 
 
 class Resources(Struct, frozen=True, gc=False, rename="camel"):
@@ -49,7 +78,7 @@ class Resources(Struct, frozen=True, gc=False, rename="camel"):
 
     limits: dict[str, Quantity | None] | None = None
     requests: dict[str, Quantity | None] | None = None
-    claims: tuple[dict[str, Any], ...] | None = None
+    claims: ResourceClaims | None = None
 
 
 class VolumeMount(Struct, frozen=True, gc=False, rename="camel"):
@@ -60,6 +89,7 @@ class VolumeMount(Struct, frozen=True, gc=False, rename="camel"):
     mount_path: str | None = None
     sub_path: str | None = None
     mount_propagation: str | None = None
+    recursive_read_only: str | None = None
     sub_path_expr: str | None = None
 
 
@@ -77,7 +107,7 @@ class HTTPGetAction(Struct, frozen=True, gc=False, rename="camel"):
     port: IntOrString | None = None
     host: str | None = None
     scheme: str | None = None
-    http_headers: tuple[dict[str, Any], ...] | None = None
+    http_headers: tuple[HTTPHeader, ...] | None = None
 
 
 class TCPSocketAction(Struct, frozen=True, gc=False, rename="camel"):
@@ -127,26 +157,22 @@ class Container(Struct, frozen=True, gc=False, rename="camel"):
     env_from: tuple[EnvFrom, ...] | None = None
     env: tuple[EnvVar, ...] | None = None
     resources: Resources | None = None
+    resize_policy: tuple[ContainerResizePolicy, ...] | None = None
     restart_policy: str | None = None
+    restart_policy_rules: tuple[ContainerRestartRule, ...] | None = None
     volume_mounts: tuple[VolumeMount, ...] | None = None
     volume_devices: tuple[VolumeDevice, ...] | None = None
     liveness_probe: ContainerProbe | None = None
     readiness_probe: ContainerProbe | None = None
     startup_probe: ContainerProbe | None = None
-    lifecycle: dict[str, Any] | None = None
+    lifecycle: Lifecycle | None = None
     termination_message_path: str | None = None
     termination_message_policy: str | None = None
     image_pull_policy: str | None = None
-    security_context: dict[str, Any] | None = None
+    security_context: SecurityContext | None = None
     stdin: bool | None = None
     stdin_once: bool | None = None
     tty: bool | None = None
-
-
-class PodVolume(Struct, frozen=True, gc=False, rename="camel"):
-    """An entry of `volumes` of a pod, of its source nothing."""
-
-    name: str | None = None
 
 
 class HostAlias(Struct, frozen=True, gc=False, rename="camel"):
@@ -162,49 +188,63 @@ class ImagePullSecret(Struct, frozen=True, gc=False, rename="camel"):
     name: str | None = None
 
 
-class Toleration(Struct, frozen=True, gc=False, rename="camel"):
-    """An entry of `tolerations` of a pod."""
-
-    key: str | None = None
-    operator: str | None = None
-    value: str | None = None
-    effect: str | None = None
-    toleration_seconds: int | None = None
-
-
 class TopologySpreadConstraint(Struct, frozen=True, gc=False, rename="camel"):
     """An entry of `topologySpreadConstraints` of a pod."""
 
     max_skew: int | None = None
     topology_key: str | None = None
     when_unsatisfiable: str | None = None
-    label_selector: dict[str, Any] | None = None
+    label_selector: LabelSelector | None = None
+    min_domains: Int32 | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: tuple[str, ...] | None = None
 
 
 class PodSpec(Struct, frozen=True, gc=False, rename="camel"):
     """`spec` of a pod template."""
 
-    volumes: tuple[PodVolume, ...] | None = None
+    volumes: tuple[Volume, ...] | None = None
     init_containers: tuple[Container, ...] | None = None
     containers: tuple[Container, ...] | None = None
+    ephemeral_containers: tuple[EphemeralContainer, ...] | None = None
     restart_policy: str | None = None
     termination_grace_period_seconds: int | None = None
     active_deadline_seconds: int | None = None
     dns_policy: str | None = None
     node_selector: dict[str, str | None] | None = None
     service_account_name: str | None = None
+    service_account: str | None = None
+    automount_service_account_token: bool | None = None
     node_name: str | None = None
     host_network: bool | None = None
-    security_context: dict[str, Any] | None = None
+    host_pid: bool | None = field(default=None, name="hostPID")
+    host_ipc: bool | None = field(default=None, name="hostIPC")
+    share_process_namespace: bool | None = None
+    security_context: PodSecurityContext | None = None
     image_pull_secrets: tuple[ImagePullSecret, ...] | None = None
     hostname: str | None = None
     subdomain: str | None = None
-    affinity: dict[str, Any] | None = None
+    affinity: Affinity | None = None
     scheduler_name: str | None = None
     tolerations: tuple[Toleration, ...] | None = None
     host_aliases: tuple[HostAlias, ...] | None = None
     priority_class_name: str | None = None
+    priority: Int32 | None = None
+    dns_config: PodDNSConfig | None = None
+    readiness_gates: tuple[PodReadinessGate, ...] | None = None
+    runtime_class_name: str | None = None
+    enable_service_links: bool | None = None
+    preemption_policy: str | None = None
+    overhead: Overhead | None = None
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] | None = None
+    set_hostname_as_fqdn: bool | None = field(default=None, name="setHostnameAsFQDN")
+    os: PodOS | None = None
+    host_users: bool | None = None
+    scheduling_gates: PodSchedulingGates | None = None
+    resource_claims: PodResourceClaims | None = None
+    resources: ResourceRequirements | None = None
+    hostname_override: str | None = None
 
 
 class PodMetadata(Struct, frozen=True, gc=False, rename="camel"):
@@ -277,7 +317,7 @@ class JobVolume(Struct, frozen=True, gc=False, rename="camel"):
 
     mount_path: str | None = None
     volume_claim_name: str | None = None
-    volume_claim: dict[str, Any] | None = None
+    volume_claim: PersistentVolumeClaimSpec | None = None
 
 
 class JobSpec(Struct, frozen=True, gc=False, rename="camel"):

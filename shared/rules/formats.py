@@ -38,11 +38,11 @@ _QUALIFIED: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.A
 def quantity(value: float | str) -> Decimal | None:
     """What a quantity comes to, None for what is none: `2`, `"500m"`, `"1.5Gi"`, `"1e3"`.
 
-    As Kubernetes' CRDs take it, a number is a whole one; `0.5` without quotes is refused. What is larger than 64 bits
-    counts as those, and what is smaller than a billionth as that, as in Kubernetes' own reading.
+    As Kubernetes' CRDs take it, a number is a whole one within 64 bits; `0.5` without quotes is refused. A text that
+    means more than 64 bits counts as those, and what is smaller than a billionth as that, as Kubernetes itself reads.
     """
     if not isinstance(value, str):
-        return _bounded(Decimal(value)) if isinstance(value, int) or value.is_integer() else None
+        return Decimal(value) if value % 1 == 0 and -(2**63) <= value < 2**63 else None
     found = _QUANTITY.fullmatch(value) if len(value) <= _LONGEST_QUANTITY else None
     if not found:
         return None

@@ -97,7 +97,7 @@ BAD_LABELS: Final = "may get Services or volumes with invalid names"
 
 
 def _has_long_pods(job: str, room: Room) -> bool:
-    return len(job) + room.for_pods > names.LONGEST_POD
+    return room.for_pods > 0 and len(job) + room.for_pods > names.LONGEST_POD
 
 
 def _has_bad_labels(job: str, room: Room) -> bool:

@@ -13,7 +13,7 @@ from shared.flow import names
 from shared.rules.difference import meaning
 from shared.rules.fault import SPEC, Fault, duplicate, forbidden, invalid, not_found, not_supported, required, too_long
 from shared.rules.formats import is_duration
-from shared.rules.job import containers, pods, policies, probes, resources, tasks, topology
+from shared.rules.job import containers, fields, pods, policies, probes, resources, tasks, topology
 from shared.rules.room import A_SUBDOMAIN
 from shared.rules.rule import DocumentOrder, Rule, judge
 
@@ -128,6 +128,7 @@ ON_JOBTEMPLATE: Final[tuple[Rule[JobTemplateInFull], ...]] = (
     *containers.RULES,
     *resources.RULES,
     *probes.RULES,
+    *fields.RULES,
 )
 
 ORDER: Final = DocumentOrder(metadata=ObjectMeta, spec=JobSpec)

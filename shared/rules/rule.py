@@ -72,6 +72,8 @@ def _branches(model: msgspec.inspect.Type) -> Branches:
     """The keys below a value of that type, each with its position; a list's items, and None, add no level."""
     if isinstance(model, msgspec.inspect.UnionType):
         return {key: branch for option in model.types for key, branch in _branches(option).items()}
+    if isinstance(model, msgspec.inspect.Metadata):
+        return _branches(model.type)
     if isinstance(model, msgspec.inspect.VarTupleType | msgspec.inspect.ListType):
         return _branches(model.item_type)
     if isinstance(model, msgspec.inspect.StructType):

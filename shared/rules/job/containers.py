@@ -7,7 +7,7 @@ how it is looked after in `probes.py`.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from shared.api.job_spec import Container, ContainerPort, JobTemplateInFull, PodSpec, Task
+from shared.api.job_spec import Container, ContainerPort, JobTemplateInFull, PodSpec, Task, VolumeMount
 from shared.flow import names
 from shared.rules.fault import (
     SPEC,
@@ -30,9 +30,12 @@ RESTART_POLICIES: Final = ("Always", "Never", "OnFailure")
 SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
+PROPAGATIONS: Final = ("None", "HostToContainer", "Bidirectional")
+RECURSIVE: Final = ("Disabled", "IfPossible", "Enabled")
 BLANKS: Final = " \t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"  # noqa: E501
 """What Go's `unicode.IsSpace` knows."""
 
+A_VARIABLE: Final = 'must be letters, digits, "-", "_" and ".", must not begin with a digit or ".." nor be "."'
 A_PORT: Final = "must be between 1 and 65535, inclusive"
 
 
@@ -136,8 +139,7 @@ def variables_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
             elif name in seen:
                 yield duplicate(where / "name", name)
             elif not is_env_name(name):
-                why = 'must be letters, digits, "-", "_" and ".", must not begin with a digit or ".." nor be "."'
-                yield invalid(where / "name", name, why)
+                yield invalid(where / "name", name, A_VARIABLE)
             seen.add(name)
             if variable.value and variable.value_from:
                 yield forbidden(where / "valueFrom", "may not be given beside a value")
@@ -146,6 +148,8 @@ def variables_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
         for k, source in enumerate(container.env_from or ()):
             given = {"configMapRef": source.config_map_ref, "secretRef": source.secret_ref}
             yield from _one_of(at / "envFrom" / k, given, ("configMapRef", "secretRef"))
+            if source.prefix and not is_env_name(source.prefix):
+                yield invalid(at / "envFrom" / k / "prefix", source.prefix, A_VARIABLE)
 
 
 @Rule
@@ -153,7 +157,7 @@ def mounts_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
     """A container mounts volumes of its Pod, each at a path of its own."""
     for i, task in enumerate(template.tasks):
         pod = pod_of(task)
-        volumes = dict.fromkeys(volume.name for volume in (pod.volumes or ()) if volume.name) if pod else {}
+        volumes = dict.fromkeys(name for volume in (pod.volumes or ()) if (name := name_of(volume))) if pod else {}
         for at, container in containers_of(task, pod_place(i)):
             yield from _faults_of_mounts(at, container, volumes)
 
@@ -179,6 +183,12 @@ def pod_place(task: int) -> FieldPath:
 def pod_of(task: Task) -> PodSpec | None:
     """The spec of a task's Pods."""
     return task.template.spec if task.template else None
+
+
+def name_of(item: object) -> str | None:
+    """The name of what is kept as JSON, None where it has none that is a text, which is a fault of its shape."""
+    name = item.get("name") if isinstance(item, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def containers_of(task: Task, at: FieldPath) -> Iterator[tuple[FieldPath, Container]]:
@@ -242,6 +252,25 @@ def _faults_of_mounts(at: FieldPath, container: Container, volumes: dict[str, No
             yield duplicate(where / key, path)
         seen.add(path or "")
     for k, mount in enumerate(container.volume_mounts or ()):
-        path = mount.sub_path or ""
+        yield from _faults_of_mount(at / "volumeMounts" / k, mount)
+    for k, device in enumerate(container.volume_devices or ()):
+        if ".." in (device.device_path or "").split("/"):
+            yield invalid(at / "volumeDevices" / k / "devicePath", device.device_path, 'must be a path without ".."')
+
+
+def _faults_of_mount(at: FieldPath, mount: VolumeMount) -> Iterator[Fault]:
+    for key, path in (("subPath", mount.sub_path or ""), ("subPathExpr", mount.sub_path_expr or "")):
         if path.startswith("/") or ".." in path.split("/"):
-            yield invalid(at / "volumeMounts" / k / "subPath", path, 'must be a relative path without ".."')
+            yield invalid(at / key, path, 'must be a relative path without ".."')
+    if mount.sub_path and mount.sub_path_expr:
+        yield forbidden(at / "subPathExpr", "may not be given beside subPath")
+    if mount.mount_propagation is not None and mount.mount_propagation not in PROPAGATIONS:
+        yield not_supported(at / "mountPropagation", mount.mount_propagation, PROPAGATIONS)
+    recursive = mount.recursive_read_only
+    if recursive is not None and recursive not in RECURSIVE:
+        yield not_supported(at / "recursiveReadOnly", recursive, RECURSIVE)
+    elif recursive in RECURSIVE[1:]:
+        if not mount.read_only:
+            yield forbidden(at / "recursiveReadOnly", "may only be given where readOnly is true")
+        elif mount.mount_propagation not in (None, "None"):
+            yield forbidden(at / "recursiveReadOnly", "may only be given where mountPropagation is None")

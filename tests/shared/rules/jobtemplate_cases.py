@@ -155,7 +155,7 @@ WRONG = {
     "pod-volumes-are-valid": [
         (f"{POD}.volumes", [{"name": "data"}, {"name": "data"}], f"{TASKS_POD}.volumes[1].name", DUPLICATE),
         (f"{POD}.volumes", [{"name": "data"}, {"name": "A"}], f"{TASKS_POD}.volumes[1].name", INVALID),
-        (f"{POD}.volumes", [{"name": "data"}, {}], f"{TASKS_POD}.volumes[1].name", REQUIRED),
+        (f"{POD}.volumes", [{"name": "data"}, {"name": ""}], f"{TASKS_POD}.volumes[1].name", REQUIRED),
     ],
     "pod-words-are-known": [
         (f"{POD}.restartPolicy", "never", f"{TASKS_POD}.restartPolicy", UNSUPPORTED),
@@ -280,5 +280,33 @@ WRONG = {
          f"{MAIN}.livenessProbe.terminationGracePeriodSeconds", INVALID),
         (f"{CONTAINER}.readinessProbe", {**COMMAND, "terminationGracePeriodSeconds": 1},
          f"{MAIN}.readinessProbe.terminationGracePeriodSeconds", FORBIDDEN),
+    ],
+    "fields-have-their-shape": [
+        (f"{POD}.volumes", [{"name": "data"}, {}], f"{TASKS_POD}.volumes[1].name", REQUIRED),
+        (f"{POD}.volumes.0", {"name": "data", "hostPath": {"path": 5}}, f"{TASKS_POD}.volumes[0].hostPath.path", INVALID),
+    ],
+    "annotations-are-valid": [
+        ("tasks.0.template.metadata.annotations", {"a b": "c"}, "spec.tasks[0].template.metadata.annotations", INVALID),
+        ("tasks.0.template.metadata.annotations", {"a": "x" * 2**18},
+         "spec.tasks[0].template.metadata.annotations", TOO_LONG),
+    ],
+    "no-ephemeral-containers": [
+        (f"{POD}.ephemeralContainers", [{"name": "debug", "image": "busybox"}],
+         f"{TASKS_POD}.ephemeralContainers", FORBIDDEN)
+    ],
+    "dns-is-configured": [
+        (f"{POD}.dnsPolicy", "None", f"{TASKS_POD}.dnsConfig.nameservers", REQUIRED)
+    ],
+    "host-is-shared-consistently": [
+        ("tasks.1.template.spec", {"containers": [{"name": "main", "image": "busybox"}], "hostPID": True,
+                                   "shareProcessNamespace": True},
+         "spec.tasks[1].template.spec.shareProcessNamespace", INVALID),
+        ("tasks.1.template.spec", {"containers": [{"name": "main", "image": "busybox", "ports": [
+            {"containerPort": 80, "hostPort": 81}]}], "hostNetwork": True},
+         "spec.tasks[1].template.spec.containers[0].ports[0].hostPort", INVALID),
+    ],
+    "claims-exist": [
+        (f"{CONTAINER}.resources.claims", [{"name": "gpu"}], f"{MAIN}.resources.claims[0].name", NOT_FOUND),
+        (f"{CONTAINER}.resources.claims", [{"name": ""}], f"{MAIN}.resources.claims[0].name", REQUIRED),
     ],
 }  # fmt: skip

@@ -1,0 +1,203 @@
+"""What in a Pod's template depends on something beside it, where no rule of its own looks: `RELATIONS`.
+
+Kubernetes judges a pod template so, and Volcano's webhook has it do that. The values are of the right types here, for
+whoever finds a wrong one says that alone.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from shared.flow import names
+from shared.rules.fault import Fault, FieldPath, forbidden, invalid, required
+from shared.rules.formats import is_label_value, is_qualified_name, quantity
+from shared.rules.job.values import A_FIELD, is_field_of_env, is_field_of_file
+from shared.rules.room import A_SUBDOMAIN
+
+Json = Mapping[str, Any]
+Relation = Callable[[Json, FieldPath], Iterator[Fault]]
+
+
+def one_of(*keys: str, needed: bool = True) -> Relation:
+    """One of the fields is given, not more; and not none, if one is needed."""
+
+    def judge(value: Json, at: FieldPath) -> Iterator[Fault]:
+        given = [key for key in keys if value.get(key) not in (None, "", [])]
+        if not given and needed:
+            yield required(at, f"must have one of {', '.join(keys)}")
+        for key in given[1:]:
+            yield forbidden(at / key, f"may not be given beside {given[0]}")
+
+    return judge
+
+
+def _one_source(volume: Json, at: FieldPath) -> Iterator[Fault]:
+    """A volume without a source is an `emptyDir`."""
+    given = [key for key, source in volume.items() if key != "name" and isinstance(source, dict)]
+    for key in given[1:]:
+        yield forbidden(at / key, f"may not be given beside {given[0]}")
+
+
+def _values_for_operator(value: Json, at: FieldPath) -> Iterator[Fault]:
+    operator, values = value.get("operator"), value.get("values") or []
+    if operator in ("In", "NotIn") and not values:
+        yield required(at / "values", "must be given for In and NotIn")
+    elif operator in ("Exists", "DoesNotExist") and values:
+        yield forbidden(at / "values", "may not be given for Exists and DoesNotExist")
+    elif operator in ("Gt", "Lt") and len(values) != 1:
+        yield required(at / "values", "must be one value for Gt and Lt")
+
+
+def _labels_of_nodes(value: Json, at: FieldPath) -> Iterator[Fault]:
+    for i, each in enumerate(value.get("matchExpressions") or ()):
+        yield from _values_for_operator(each, at / "matchExpressions" / i)
+        for k, label in enumerate(each.get("values") or ()):
+            if not is_label_value(label):
+                why = 'must be at most 63 letters, digits, "-", "_" and "."'
+                yield invalid(at / "matchExpressions" / i / "values" / k, label, why)
+    for i, each in enumerate(value.get("matchFields") or ()):
+        yield from _fields_of_nodes(each, at / "matchFields" / i)
+
+
+def _fields_of_nodes(value: Json, at: FieldPath) -> Iterator[Fault]:
+    if value.get("key") != "metadata.name":
+        yield invalid(at / "key", value.get("key"), "must be metadata.name")
+    elif value.get("operator") not in ("In", "NotIn"):
+        yield invalid(at / "operator", value.get("operator"), "must be In or NotIn")
+    elif len(value.get("values") or ()) != 1:
+        yield required(at / "values", "must be one value")
+    elif not names.is_subdomain(value["values"][0]):
+        yield invalid(at / "values" / 0, value["values"][0], f"must be {A_SUBDOMAIN}")
+
+
+def _label_keys_need_labels(value: Json, at: FieldPath) -> Iterator[Fault]:
+    for key in ("matchLabelKeys", "mismatchLabelKeys"):
+        if value.get(key) and value.get("labelSelector") is None:
+            yield forbidden(at / key, "may not be given without labelSelector")
+
+
+def _toleration(value: Json, at: FieldPath) -> Iterator[Fault]:
+    key, operator, given = value.get("key") or "", value.get("operator") or "Equal", value.get("value") or ""
+    if not key and operator != "Exists":
+        yield invalid(at / "operator", operator, "must be Exists without a key, which is for all keys and values")
+    elif operator == "Exists" and given:
+        yield invalid(at / "value", given, "must be empty for the operator Exists")
+    elif operator in ("Gt", "Lt"):
+        yield invalid(at / "operator", operator, "must be Equal or Exists")
+    elif not is_label_value(given):
+        yield invalid(at / "value", given, 'must be at most 63 letters, digits, "-", "_" and "."')
+    if value.get("tolerationSeconds") is not None and value.get("effect") != "NoExecute":
+        yield invalid(at / "effect", value.get("effect") or "", "must be NoExecute where tolerationSeconds is given")
+
+
+def _local_profile(value: Json, at: FieldPath) -> Iterator[Fault]:
+    profile, where = value.get("localhostProfile"), at / "localhostProfile"
+    if value.get("type") != "Localhost":
+        if profile is not None:
+            yield forbidden(where, "may only be given for the type Localhost")
+    elif not profile or not profile.strip():
+        yield required(where, "must be given for the type Localhost")
+    elif profile.startswith("/") or ".." in profile.split("/"):
+        yield invalid(where, profile, 'must be a relative path without ".."')
+
+
+def _privileges(value: Json, at: FieldPath) -> Iterator[Fault]:
+    if value.get("allowPrivilegeEscalation") is False:
+        added = (value.get("capabilities") or {}).get("add") or ()
+        why = "must not be false"
+        if value.get("privileged"):
+            yield invalid(at / "allowPrivilegeEscalation", False, f"{why} for a privileged container")
+        elif "CAP_SYS_ADMIN" in added:
+            yield invalid(at / "allowPrivilegeEscalation", False, f"{why} with the capability CAP_SYS_ADMIN")
+
+
+def _field_for_env(value: Json, at: FieldPath) -> Iterator[Fault]:
+    yield from _field_path(value, at, is_field_of_env)
+
+
+def _field_for_file(value: Json, at: FieldPath) -> Iterator[Fault]:
+    yield from _field_path(value, at, is_field_of_file)
+    resource = value.get("resourceFieldRef")
+    if resource and not resource.get("containerName"):
+        yield required(at / "resourceFieldRef" / "containerName")
+
+
+def _field_path(value: Json, at: FieldPath, is_known: Callable[[str], bool]) -> Iterator[Fault]:
+    path, where = (value.get("fieldRef") or {}).get("fieldPath"), at / "fieldRef" / "fieldPath"
+    if path == "":
+        yield required(where)
+    elif path and not is_known(path):
+        yield invalid(where, path, f"must be {A_FIELD}")
+
+
+def _storage(value: Json, at: FieldPath) -> Iterator[Fault]:
+    storage = ((value.get("resources") or {}).get("requests") or {}).get("storage")
+    where = (at / "resources" / "requests").key("storage")
+    amount = None if storage is None else quantity(storage)
+    if storage is None:
+        yield required(where)
+    elif amount is not None and amount <= 0:
+        yield invalid(where, storage, "must be more than 0")
+
+
+def _targets(value: Json, at: FieldPath) -> Iterator[Fault]:
+    if value.get("targetWWNs") and value.get("lun") is None:
+        yield required(at / "lun", "must be given with targetWWNs")
+
+
+def _secret_for_chap(value: Json, at: FieldPath) -> Iterator[Fault]:
+    if (value.get("chapAuthDiscovery") or value.get("chapAuthSession")) and value.get("secretRef") is None:
+        yield required(at / "secretRef", "must be given for CHAP")
+
+
+def _sysctls(value: Json, at: FieldPath) -> Iterator[Fault]:
+    seen = set[str]()
+    for i, each in enumerate(value.get("sysctls") or ()):
+        name = each["name"].replace("/", ".")
+        if name in seen:
+            yield invalid(at / "sysctls" / i / "name", each["name"], "must be given once")
+        seen.add(name)
+
+
+def _keys_of_labels(value: Json, at: FieldPath) -> Iterator[Fault]:
+    for key in value.get("matchLabels") or ():
+        if not is_qualified_name(key):
+            yield invalid(at / "matchLabels", key, 'must be at most 63 letters, digits, "-", "_" and "."')
+
+
+def given_secret(key: str) -> Relation:
+    """A reference to a secret, if there is one, names it."""
+
+    def judge(value: Json, at: FieldPath) -> Iterator[Fault]:
+        if value.get(key) is not None and not value[key].get("name"):
+            yield required(at / key / "name")
+
+    return judge
+
+
+RELATIONS: Final[Mapping[str, Sequence[Relation]]] = {
+    "AppArmorProfile": [_local_profile],
+    "CSIVolumeSource": [given_secret("nodePublishSecretRef")],
+    "CinderVolumeSource": [given_secret("secretRef")],
+    "DownwardAPIVolumeFile": [one_of("fieldRef", "resourceFieldRef"), _field_for_file],
+    "EnvVarSource": [_field_for_env],
+    "FCVolumeSource": [one_of("targetWWNs", "wwids"), _targets],
+    "FlockerVolumeSource": [one_of("datasetName", "datasetUUID")],
+    "ISCSIVolumeSource": [_secret_for_chap],
+    "LabelSelector": [_keys_of_labels],
+    "LabelSelectorRequirement": [_values_for_operator],
+    "LifecycleHandler": [one_of("exec", "httpGet", "sleep", "tcpSocket")],
+    "NodeSelectorTerm": [_labels_of_nodes],
+    "PersistentVolumeClaimSpec": [_storage],
+    "PodAffinityTerm": [_label_keys_need_labels],
+    "PodResourceClaim": [one_of("resourceClaimName", "resourceClaimTemplateName")],
+    "PodSecurityContext": [_sysctls],
+    "SeccompProfile": [_local_profile],
+    "SecurityContext": [_privileges],
+    "StorageOSVolumeSource": [given_secret("secretRef")],
+    "Toleration": [_toleration],
+    "Volume": [_one_source],
+    "VolumeProjection": [
+        one_of("clusterTrustBundle", "configMap", "downwardAPI", "podCertificate", "secret", "serviceAccountToken",
+               needed=False),
+    ],
+}  # fmt: skip
