@@ -1,0 +1,450 @@
+"""The way from the programs to the store and back: requests that take time and may fail, watches that may lag or lie.
+
+`Wire` is what a program gets in the place of HTTP. What befalls a request is said by the weather; what it does when it
+arrives is the store's doing. A request that its sender has given up may still arrive.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import unquote
+
+import msgspec
+
+from shared.api.meta import Key
+from shared.kube.errors import Unavailable
+from shared.kube.transport import Answer, Request
+from tests.simulation.history import History
+from tests.simulation.loop import Process, SeededLoop
+from tests.simulation.store import Change, Object, Refusal, Store
+
+VERBS = {"POST": "create", "PATCH": "patch", "PUT": "update", "DELETE": "delete"}
+READS = {"get", "list", "watch"}
+ASIDE = {"leases", "events"}
+"""Resources whose writes are no writes of a JobFlow: they are counted apart."""
+
+FIRST_VERSION = 101
+BOOKMARKS = 45.0
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """A request on its way."""
+
+    number: int
+    at: float
+    process: Process
+    verb: str
+    resource: str
+    key: Key
+    subresource: str
+    request: Request
+    body: Any
+    result: Object | None = None
+    """The object that it was answered with, or left behind."""
+    nth: int = 0
+    """The number of this write among all."""
+    listed: tuple[int, list[Object]] = (0, [])
+
+    def __str__(self) -> str:
+        where = f"{self.resource}/{self.key.name}" + (f"/{self.subresource}" if self.subresource else "")
+        return f"#{self.number} {self.verb} {where}"
+
+    @property
+    def is_write(self) -> bool:
+        """It changes something that matters to a JobFlow."""
+        return self.verb not in READS and self.resource not in ASIDE
+
+
+class Fate(NamedTuple):
+    """What befalls one request."""
+
+    there: float = 0.002
+    """Seconds that it travels."""
+    back: float = 0.002
+    """Seconds that its answer travels."""
+    refusal: Refusal | None = None
+    """What it is answered without having been looked at."""
+    after: Refusal | None = None
+    """What it is answered though it was done."""
+    arrives: bool = True
+    answered: bool = True
+    hangs: bool = False
+    """Where there is no answer, nothing says so: its sender waits until its patience ends."""
+
+
+class Weather(Protocol):
+    """What befalls requests and watches."""
+
+    def fate(self, call: Call) -> Fate: ...
+
+    def lag(self, watch: "Watch") -> float:
+        """Seconds that the next event takes."""
+        ...
+
+    def opened(self, watch: "Watch") -> None:
+        """A watch begins; it may be stalled or cut from here on."""
+        ...
+
+    def behind(self, process: Process) -> int:
+        """By how many events the front-end lags that this process is connected to."""
+        ...
+
+
+class Judge(Protocol):
+    """Hears of everything that programs do and get to know."""
+
+    def sent(self, call: Call) -> None: ...
+
+    def done(self, call: Call, refusal: Refusal | None) -> None:
+        """The store has done it, or refused it."""
+        ...
+
+    def answered(self, call: Call, answer: Answer) -> None:
+        """The process has got the answer."""
+        ...
+
+    def knows(self, process: Process, resource: str, objects: Iterable[Object]) -> None:
+        """The process was shown these objects."""
+        ...
+
+
+@dataclass(eq=False)
+class Watch:
+    """A watch that a process holds open."""
+
+    process: Process
+    resource: str
+    next: int
+    """The place in the store's history."""
+    stalled: bool = False
+    due: float = 0.0
+    sent: deque[tuple[bytes, Change | None]] = field(default_factory=deque)
+    arrived: deque[tuple[bytes, Change | None]] = field(default_factory=deque)
+    ended: Exception | bool = False
+    waiter: asyncio.Future[None] | None = None
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    consumed: Callable[[Change], None] = lambda _: None
+
+    def wake(self) -> None:
+        if self.waiter and not self.waiter.done():
+            self.waiter.set_result(None)
+
+    def end(self, error: Exception | None = None) -> None:
+        """The connection ends, politely or not."""
+        self.ended = error or True
+        self.wake()
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        while True:
+            if self.arrived:
+                line, change = self.arrived.popleft()
+                if change:
+                    self.consumed(change)
+                yield line
+            elif self.ended:
+                if isinstance(self.ended, Exception):
+                    raise self.ended
+                return
+            else:
+                self.waiter = asyncio.get_running_loop().create_future()
+                await self.waiter
+
+    async def read(self) -> bytes:
+        raise AssertionError("a watch is not read to its end")
+
+
+@dataclass
+class Whole:
+    """The stream of an answer that is an error."""
+
+    answer: Answer
+
+    @property
+    def status(self) -> int:
+        return self.answer.status
+
+    @property
+    def headers(self) -> Any:
+        return self.answer.headers
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        yield self.answer.body
+
+    async def read(self) -> bytes:
+        return self.answer.body
+
+
+class Api:
+    """The API server and the network before it."""
+
+    def __init__(self, loop: SeededLoop, store: Store, weather: Weather, judge: Judge, history: History) -> None:
+        self.loop, self.store, self.weather, self.judge, self.history = loop, store, weather, judge, history
+        self.watches: list[Watch] = []
+        self.compacted = 0
+        """The newest version that no watch can begin at any more."""
+        self.page = 0
+        """Objects in a page of a list, if less than was asked for."""
+        self.admission: Callable[[Call], Refusal | None] = lambda _: None
+        self._number = 0
+        self._lists: dict[str, tuple[int, list[Object]]] = {}
+        store.watchers.append(lambda _: self.pump())
+
+    def wire(self, process: Process) -> "Wire":
+        return Wire(self, process)
+
+    def call(self, process: Process, request: Request) -> Call:
+        namespace, resource, name, subresource = _place(request)
+        verb = VERBS.get(request.method, "get" if name else "list")
+        if ("watch", "true") in request.query:
+            verb = "watch"
+        body = msgspec.json.decode(request.body) if request.body else None
+        if verb == "create":
+            name = body["metadata"].get("name", "")
+        self._number += 1
+        return Call(
+            self._number, self.loop.time(), process, verb, resource, Key(namespace, name), subresource, request, body
+        )
+
+    async def ask(self, call: Call) -> Answer:
+        """Send it, wait for the answer, and get it."""
+        self.note(call, str(call), loud=call.is_write)
+        fate = self.weather.fate(call)
+        self.judge.sent(call)
+        answer: asyncio.Future[Answer] = self.loop.create_future()
+        if call.process.dead:  # killed in this very moment: it never left
+            return await answer
+        self.loop.world(fate.there, self._arrive, call, fate, answer)
+        got = await answer
+        self.judge.answered(call, got)
+        return got
+
+    def note(self, call: Call, what: str, *, loud: bool = True) -> None:
+        self.history.note(self.loop.time(), call.process.name, what, loud=loud)
+
+    def _arrive(self, call: Call, fate: Fate, answer: "asyncio.Future[Answer]") -> None:
+        result: Answer | Exception
+        if fate.arrives:
+            result = failure(fate.refusal) if fate.refusal else self._do(call)
+            if fate.after:
+                result = failure(fate.after)
+                self.note(call, f"{call} was done, and is answered {fate.after.status}")
+        if not fate.arrives or not fate.answered:
+            self.note(call, f"{call} {'is done, but its answer' if fate.arrives else 'itself'} is lost")
+            if fate.hangs:
+                return
+            result = Unavailable("the connection was reset", reason="ConnectionFailed")
+        elif fate.refusal:
+            self.note(call, f"{call} is answered {fate.refusal.status}")
+        self.loop.world(fate.back, _settle, answer, result)
+
+    def _do(self, call: Call) -> Answer:
+        try:
+            if call.verb == "watch" and int(dict(call.request.query)["resourceVersion"]) < self.compacted:
+                raise Refusal(410, "Expired", "too old resource version")
+            if call.verb == "create" and (refusal := self.admission(call)):
+                raise refusal
+            body = getattr(self, f"_{call.verb}")(call)
+        except Refusal as refusal:
+            self.judge.done(call, refusal)
+            if call.is_write:
+                self.note(call, f"{call} is refused: {refusal.status} {refusal.reason} {refusal.message}")
+            return failure(refusal)
+        self.judge.done(call, None)
+        return Answer(201 if call.verb == "create" else 200, {}, body)
+
+    # The verbs
+
+    def _get(self, call: Call) -> bytes:
+        obj = call.result = self.store.get(call.resource, call.key)
+        if "as=PartialObjectMetadata" in call.request.accept:
+            partial = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": obj["metadata"]}
+            return msgspec.json.encode(partial)
+        return self._body(call, obj)
+
+    def _create(self, call: Call) -> bytes:
+        call.result = self.store.create(call.resource, call.body, call.process.name)
+        return self._body(call, call.result)
+
+    def _patch(self, call: Call) -> bytes:
+        content_type, by = call.request.content_type, call.process.name
+        obj = self.store.patch(call.resource, call.key, content_type, call.body, call.subresource, by)
+        call.result = obj
+        return self._body(call, obj)
+
+    def _update(self, call: Call) -> bytes:
+        obj = self.store.update(call.resource, call.key, call.body, call.subresource, call.process.name)
+        call.result = obj
+        return self._body(call, obj)
+
+    def _delete(self, call: Call) -> bytes:
+        options = call.body or {}
+        uid = options.get("preconditions", {}).get("uid")
+        propagation = options.get("propagationPolicy", "")
+        self.store.delete(call.resource, call.key, call.process.name, uid=uid, propagation=propagation)
+        return b'{"kind":"Status","status":"Success"}'
+
+    def _body(self, call: Call, obj: Object) -> bytes:
+        return self.store.bodies[call.resource, obj["metadata"]["resourceVersion"]]
+
+    def _list(self, call: Call) -> bytes:
+        query = dict(call.request.query)
+        if "continue" in query:
+            version, rest = self._lists.pop(query["continue"], (0, []))
+            if version < self.compacted:
+                raise Refusal(410, "Expired", "the list has expired")
+        else:
+            version, rest = self._listed(call)
+        limit = int(query.get("limit", 0)) or len(rest) + 1
+        limit = min(limit, self.page) if self.page and "limit" in query else limit
+        items, rest = rest[:limit], rest[limit:]
+        more = ""
+        if rest:
+            more = f"{version}-{call.number}"
+            self._lists[more] = version, rest
+        call.listed = version, items
+        bodies = b",".join(self._body(call, item) for item in items)
+        head = b'{"kind":"List","metadata":{"resourceVersion":"%d","continue":"%b"},"items":['
+        return head % (version, more.encode()) + bodies + b"]}"
+
+    def _listed(self, call: Call) -> tuple[int, list[Object]]:
+        behind = self.weather.behind(call.process)
+        version, objects = self.store.version, self.store.objects
+        if behind:
+            version = max(FIRST_VERSION - 1, version - behind)
+            objects = self.store.as_of(version)
+        found = sorted(objects[call.resource].items())
+        return version, [obj for key, obj in found if call.key.namespace in ("", key.namespace)]
+
+    def _watch(self, call: Call) -> bytes:  # noqa: ARG002
+        return b""
+
+    # Watches
+
+    def open(self, call: Call) -> Watch:
+        """Begin a watch for which the API server said yes."""
+        since = int(dict(call.request.query)["resourceVersion"])
+        watch = Watch(call.process, call.resource, since + 1 - FIRST_VERSION, due=self.loop.time())
+        watch.consumed = lambda change: self.judge.knows(call.process, change.resource, [change.new])
+        self.watches.append(watch)
+        self.weather.opened(watch)
+        self.loop.world(float(dict(call.request.query)["timeoutSeconds"]), watch.end)
+        self.loop.world(BOOKMARKS, self._bookmark, watch)
+        self.pump()
+        return watch
+
+    def pump(self) -> None:
+        """Send what is to be sent."""
+        for watch in self.watches:
+            if watch.stalled or watch.ended:
+                continue
+            end = len(self.store.history) - self.weather.behind(watch.process)
+            while watch.next < end:
+                change = self.store.history[watch.next]
+                watch.next += 1
+                if change.resource == watch.resource:
+                    line = b'{"type":"%b","object":%b}\n' % (change.kind.encode(), change.body)
+                    self._send(watch, line, change)
+
+    def _send(self, watch: Watch, line: bytes, change: Change | None) -> None:
+        watch.due = max(watch.due, self.loop.time() + self.weather.lag(watch))
+        watch.sent.append((line, change))
+        self.loop.world(watch.due - self.loop.time(), self._deliver, watch)
+
+    def _deliver(self, watch: Watch) -> None:
+        line, change = watch.sent.popleft()  # in order, also where two arrive at the same moment
+        if watch in self.watches and not watch.ended:
+            if change:
+                name, version = change.new["metadata"]["name"], change.version
+                what = f"hears {change.kind} {change.resource}/{name} {version}"
+                self.history.note(self.loop.time(), watch.process.name, what, loud=False)
+            watch.arrived.append((line, change))
+            watch.wake()
+
+    def _bookmark(self, watch: Watch) -> None:
+        if watch in self.watches and not watch.stalled and watch.next:
+            version = self.store.history[watch.next - 1].version
+            body = {"kind": "Bookmark", "metadata": {"resourceVersion": str(version)}}
+            self._send(watch, msgspec.json.encode({"type": "BOOKMARK", "object": body}) + b"\n", None)
+            self.loop.world(BOOKMARKS, self._bookmark, watch)
+
+    def expire(self, watch: Watch) -> None:
+        """Say in the stream that the watch's place is no longer known."""
+        status = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"}
+        watch.arrived.append((msgspec.json.encode({"type": "ERROR", "object": status}) + b"\n", None))
+        watch.end()
+
+    def forget(self, process: Process) -> None:
+        """The process is no more, and its connections are closed."""
+        self.watches = [watch for watch in self.watches if watch.process is not process]
+
+
+class Wire:
+    """One process's connection to the API server: its transport."""
+
+    def __init__(self, api: Api, process: Process) -> None:
+        self._api, self._process = api, process
+
+    async def send(self, request: Request) -> Answer:
+        if self._process.dead:
+            raise Unavailable("the process is no more", reason="ConnectionFailed")
+        return await self._api.ask(self._api.call(self._process, request))
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[Watch | Whole]:
+        if self._process.dead:
+            raise Unavailable("the process is no more", reason="ConnectionFailed")
+        call = self._api.call(self._process, request)
+        answer = await self._api.ask(call)
+        if answer.status != 200:
+            yield Whole(answer)
+            return
+        watch = self._api.open(call)
+        try:
+            yield watch
+        finally:
+            if watch in self._api.watches:
+                self._api.watches.remove(watch)
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+
+
+def _settle(answer: "asyncio.Future[Answer]", result: Answer | Exception) -> None:
+    if answer.done():
+        return
+    if isinstance(result, Exception):
+        answer.set_exception(result)
+        answer.exception()  # whoever asked may have been killed, and nobody would hear of it
+    else:
+        answer.set_result(result)
+
+
+def _place(request: Request) -> tuple[str, str, str, str]:
+    """Namespace, resource, name and subresource of a path."""
+    parts = [unquote(part) for part in request.path.split("/")[2:]]
+    parts = parts[2:] if request.path.startswith("/apis/") else parts[1:]
+    namespace = ""
+    if parts[0] == "namespaces":
+        namespace, parts = parts[1], parts[2:]
+    resource, name, subresource = (*parts, "", "")[:3]
+    return namespace, resource, name, subresource
+
+
+def failure(refusal: Refusal) -> Answer:
+    body = {
+        "kind": "Status",
+        "status": "Failure",
+        "code": refusal.status,
+        "reason": refusal.reason,
+        "message": refusal.message,
+    }
+    headers = {"Retry-After": str(refusal.retry_after)} if refusal.retry_after else {}
+    return Answer(refusal.status, headers, msgspec.json.encode(body))
+

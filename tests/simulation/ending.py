@@ -1,0 +1,184 @@
+"""Judge how a run has ended: every JobFlow where it belongs, the status true, the counters right, no program harmed."""
+
+from collections import Counter
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from shared.api.meta import Key
+from shared.kube.resources import JOBFLOWS, JOBS, JOBTEMPLATES
+from tests.simulation.oracle import LISTS
+from tests.simulation.store import Object, is_deleting, key_of, owner_of, owner_uid, phase_of
+from tests.simulation.truth import FAILURES, FlowTruth
+from tests.simulation.users import NAMESPACE
+
+if TYPE_CHECKING:
+    from tests.simulation.run import Simulation
+
+RESOURCES = {"jobflows": JOBFLOWS, "jobtemplates": JOBTEMPLATES, "jobs": JOBS}
+LIST_OF = {
+    "": "pendingJobs",
+    "Pending": "pendingJobs",
+    "Running": "runningJobs",
+    "Failed": "failedJobs",
+    "Completed": "completedJobs",
+    "Completing": "completedJobs",
+    "Terminated": "terminatedJobs",
+    "Terminating": "terminatedJobs",
+}
+FROM = "volcano.sh/createdByJobTemplate"
+
+
+def unsettled(sim: "Simulation") -> list[str]:
+    """What is not yet as it is to be in the end. Nothing, once everything has come to its end."""
+    left = [f"{flow.name}: {what}" for flow in sim.oracle.truth.present() for what in _of_flow(sim, flow)]
+    for job in sim.store.objects["jobs"].values():
+        owner = owner_of(job)
+        if owner and owner["uid"] in sim.oracle.truth.flows and sim.store.find("jobflows", owner["uid"]) is None:
+            left.append(f"Job {key_of(job).name} is an orphan")
+    return left + list(_templates(sim)) + [f"{replica.name} is not up" for replica in sim.replicas if not replica.is_up]
+
+
+def _of_flow(sim: "Simulation", flow: FlowTruth) -> Iterator[str]:
+    obj = flow.latest
+    phase, jobs = flow.phase(), _own_jobs(sim, flow)
+    if is_deleting(obj):
+        yield f"is being deleted still, in phase {phase}"
+        return
+    if phase == "Terminating" or (flow.tampered and phase in ("Succeed", "Failed")):
+        return  # a hand has written it, and a finished JobFlow stays finished
+    if phase == "Succeed" and flow.policy == "delete":
+        left = [name for name in jobs if phase_of(jobs[name]) == "Completed" and name in map(flow.job_name, flow.entries)]
+        if left:
+            yield f"{left} should have been deleted"
+    if phase not in ("Succeed", "Failed"):
+        yield from _unfinished(sim, flow, obj, jobs)
+    yield from _status(flow, obj.get("status") or {}, jobs)
+
+
+def _unfinished(sim: "Simulation", flow: FlowTruth, obj: Object, jobs: dict[str, Object]) -> Iterator[str]:
+    """Why a JobFlow that is not finished ought to be further."""
+    if not is_sound(obj):
+        said = ((obj.get("status") or {}).get("state") or {}).get("reason")
+        if said not in ("SpecInvalid", "JobFailed", "JobLost"):
+            yield f"its spec is invalid, and it says {said}"
+        return
+    states = {entry: _state(flow, entry, jobs) for entry in flow.entries}
+    if any(state in (*FAILURES, "Lost") for state in states.values()):
+        yield f"is {flow.phase() or 'nothing'}, with {states}"
+    if states and all(state == "Completed" for state in states.values()):
+        yield f"is {flow.phase() or 'nothing'}, and all have completed"
+    for entry, targets in flow.entries.items():
+        if states[entry] is None and all(states[target] == "Completed" for target in targets):
+            if not _is_held_up(sim, flow, entry):
+                yield f"{entry} should have been started"
+    if any(state in ("", "Pending", "Running", "Restarting", "Completing") for state in states.values()):
+        yield f"Jobs are at work: {states}"
+
+
+def _state(flow: FlowTruth, entry: str, jobs: dict[str, Object]) -> str | None:
+    """The state of an entry that is true, None if its Job was never created."""
+    own, name = flow.own(entry), flow.job_name(entry)
+    if not own:
+        return None
+    if name in jobs:
+        return phase_of(jobs[name])
+    told = {it["name"]: it.get("state") for it in flow.latest.get("status", {}).get("jobStatusList", ())}.get(name)
+    if any("Completed" in job.phases for job in own):
+        return "Completed" if told == "Completed" else told or "Completed"
+    ends = {phase for job in own for phase in job.phases if phase in FAILURES}
+    return ends.pop() if ends else "Lost"
+
+
+def _is_held_up(sim: "Simulation", flow: FlowTruth, entry: str) -> bool:
+    key = Key(NAMESPACE, flow.job_name(entry))
+    return (
+        Key(NAMESPACE, entry) not in sim.store.objects["jobtemplates"]
+        or key in sim.store.objects["jobs"]
+        or any(key.name.endswith(ending) for ending in sim.users.refused)
+    )
+
+
+def _own_jobs(sim: "Simulation", flow: FlowTruth) -> dict[str, Object]:
+    every = sim.store.objects["jobs"].values()
+    return {key_of(job).name: job for job in every if owner_uid(job) == flow.uid and job["metadata"]["uid"] in sim.oracle.truth.jobs}
+
+
+def _status(flow: FlowTruth, status: Any, jobs: dict[str, Object]) -> Iterator[str]:
+    """What the status says that is not so."""
+    told = {entry["name"]: entry.get("state", "") for entry in status.get("jobStatusList") or ()}
+    lists = {name: listed for listed in LISTS for name in status.get(listed) or ()}
+    for name, job in jobs.items():
+        phase = phase_of(job)
+        if told.get(name) != phase and told.get(name) != "Completed":
+            yield f"{name} is {phase or 'new'} and is told to be {told.get(name)}"
+        if told.get(name) == phase and lists.get(name) != LIST_OF.get(phase, "unKnowJobs"):
+            yield f"{name} is {phase} and is in {lists.get(name)}"
+    for name in flow.jobs:
+        if name not in told and not flow.tampered and not _window(flow, name):
+            yield f"{name} was created and is not told of"
+
+
+def _window(flow: FlowTruth, name: str) -> bool:
+    """It came and went unseen: the known window."""
+    return all(job.gone_at is not None for job in flow.jobs[name]) and name not in flow.listed
+
+
+def _templates(sim: "Simulation") -> Iterator[str]:
+    made: dict[str, list[str]] = {}
+    for job in sim.store.objects["jobs"].values():
+        owner = owner_of(job)
+        source = (job["metadata"].get("annotations") or {}).get(FROM)
+        if owner and owner["kind"] == "JobFlow" and source:
+            made.setdefault(source.partition(".")[2], []).append(key_of(job).name)
+    for key, template in sim.store.objects["jobtemplates"].items():
+        told = (template.get("status") or {}).get("jobDependsOnList") or []
+        if told != sorted(made.get(key.name, [])):
+            yield f"template {key.name} tells of {told}, and there are {sorted(made.get(key.name, []))}"
+
+
+def is_sound(obj: Object) -> bool:
+    """The spec can be run: unique names, known targets, no cycle."""
+    flows = obj.get("spec", {}).get("flows") or []
+    names = [flow["name"] for flow in flows]
+    graph = {flow["name"]: (flow.get("dependsOn") or {}).get("targets") or [] for flow in flows}
+    if len(set(names)) != len(names) or any(target not in graph for targets in graph.values() for target in targets):
+        return False
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError:
+        return False
+    return bool(names)
+
+
+def check_programs(sim: "Simulation") -> None:
+    """Counters (I8), caches (I11), and whether anything failed in a way that was not foreseen."""
+    wrong = sim.oracle.wrong
+    happened = Counter(after for _, _, after in sim.oracle.truth.transitions)
+    for phase in ("Succeed", "Failed"):
+        counted = 0
+        for replica in sim.replicas:
+            for registry in replica.registries:
+                counted += _counted(registry, f"volcano_jobflow_{phase.lower()}_phase_count")
+        if counted > happened[phase]:
+            wrong("I8", f"{counted} counted as {phase}, and {happened[phase]} were")
+    for replica in sim.replicas:
+        for _, controller, main in replica.all:
+            for resource, informer in controller.informers.items():
+                for cached in informer.cache:
+                    body = sim.store.bodies.get((resource, cached.metadata.resource_version))
+                    if body is None or msgspec.json.encode(RESOURCES[resource].decode(body)) != msgspec.json.encode(cached):
+                        wrong("I11", f"{resource} {cached.name} in a cache of {replica.name} was changed")
+            if not main.done():
+                wrong("end", f"{main.get_name()} does not end")
+        for fault in replica.faults:
+            wrong("end", fault)
+    for fault in sim.loop.faults:
+        wrong("end", fault)
+
+
+def _counted(registry: Any, name: str) -> int:
+    counters = registry.counters
+    return sum(int(sample.value) for family in counters.collect() if family.name == name for sample in family.samples)
