@@ -21,6 +21,7 @@ from controller.jobflow.snapshot import Problem, Snapshot
 from controller.jobflow.triggers import OWNER, owner_uids
 from controller.why.facts import Facts, refusals_told, runs_by_template
 from controller.why.objects import EVENTS, LEASES, PODGROUPS, WHOLE_JOBFLOWS, WHOLE_JOBS, Event, WholeJob, WholeJobFlow
+from controller.why.words import listed
 from shared.api.job import Job, JobPhase
 from shared.api.jobflow import JobFlow
 from shared.api.jobtemplate import JobTemplate
@@ -124,13 +125,14 @@ async def _not_found(client: KubeClient, key: Key, missing: NotFound) -> str:
     """That there is none of that name, and which may have been meant."""
     if missing.reason == "NotFound" and "requested resource" in missing.message:
         return "the API server knows no JobFlows: their CRD is not installed"
+    none = f'no JobFlow "{key.name}" in namespace {key.namespace}'
     try:
         names = [jobflow.name async for jobflow in _each(client, WHOLE_JOBFLOWS, key.namespace)]
     except ApiError:
-        names = []
-    near = Lexicon(names).nearest(key.name)
-    meant = f"; did you mean {near}?" if near else "" if names else ", nor any other there"
-    return f'no JobFlow "{key.name}" in namespace {key.namespace}{meant}'
+        return none
+    if near := Lexicon(names).nearest(key.name):
+        return f"{none}; did you mean {near}?"
+    return f"{none}; there are {listed(sorted(names))}" if names else f"{none}, nor any other"
 
 
 async def _events(client: KubeClient, namespace: str, uid: str, unread: list[str]) -> list[Event]:
