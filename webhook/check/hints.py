@@ -1,19 +1,19 @@
 """What YAML made of a text that was meant otherwise, and how to write it so that it is not."""
 
+import re
 from typing import Final
 
 from shared.rules.fault import Fault, FieldPath, quoted, shown
 from webhook.check.scalars import NoJsonError, Scalar, plain
 from webhook.check.tree import Place
-from webhook.shapes import RULE as WRONG_TYPE
 
-A_STRING: Final = "a string"
-"""How a fault of type says what is wanted."""
+A_STRING: Final = re.compile(r"must be (?:an? [a-z]+ or )?a string")
+"""How a fault says what is wanted."""
 
 OTHERS: Final[dict[str, tuple[type, ...]]] = {
-    "an integer": (int,),
-    "a number": (int, float),
-    "true or false": (bool,),
+    "must be an integer": (int,),
+    "must be a number": (int, float),
+    "must be true or false": (bool,),
 }
 
 
@@ -22,11 +22,9 @@ def hint(root: Place, fault: Fault) -> str:
     place = root.get(fault.field) if isinstance(fault.field, FieldPath) else None
     if place is None:
         return ""
-    if place.written and (place.value is None or (fault.rule == WRONG_TYPE and A_STRING in fault.message)):
+    if place.written and (place.value is None or A_STRING.search(fault.message)):
         return f'; YAML reads {shown(place.written)} as {_said(place.value)}: write "{shown(place.written)}"'
-    if fault.rule == WRONG_TYPE and isinstance(place.value, str):
-        return _without_quotes(place.value, fault.message)
-    return ""
+    return _without_quotes(place.value, fault.message) if isinstance(place.value, str) else ""
 
 
 def _without_quotes(text: str, message: str) -> str:

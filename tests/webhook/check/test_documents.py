@@ -13,7 +13,10 @@ from webhook.check.yaml_text import read_yaml
 
 A = "apiVersion: v1\nkind: X\nmetadata: {name: a}\n"
 B = "apiVersion: v1\nkind: X\nmetadata: {name: b}\n"
-J = '{"apiVersion": "v1", "kind": "X", "metadata": {"name": "j"}, "spec": [1.0, 1e2, "\\ud83d\\ude00", "\\/", -0.0, null]}'
+J = (
+    '{"apiVersion": "v1", "kind": "X", "metadata": {"name": "j"}, '
+    '"spec": [1.0, 1e2, "\\ud83d\\ude00", "\\/", -0.0, null]}'
+)
 A_JSON = '{"apiVersion": "v1", "kind": "X", "metadata": {"name": "j"}}'
 
 TAKEN = {
