@@ -19,7 +19,7 @@ from controller.candidacy import candidate, end_when_continued_too_late, instanc
 from controller.cluster import KubeCluster
 from controller.jobflow import triggers
 from controller.jobflow.look import Caches
-from controller.jobflow.metrics import VolcanosCounters
+from controller.jobflow.metrics import EdgeTimes, JobFlowGauges, VolcanosCounters
 from controller.jobflow.reconcile import JobFlowReconciler
 from controller.jobtemplate import status as jobtemplate
 from controller.jobtemplate.reconcile import JobTemplateReconciler
@@ -112,7 +112,11 @@ class Controller:
             monotonic=monotonic,
             chance=random,
             counters=VolcanosCounters(registry),
+            edges=EdgeTimes(registry),
+            narrator=self.narrator,
         )
+        JobFlowGauges(registry, self._jobflows.cache)
+        self._hurry = flows.hurry
         templates = JobTemplateReconciler(
             self._templates.cache, self._jobs.cache, cluster, writes=writes, monotonic=monotonic
         )
@@ -154,6 +158,7 @@ class Controller:
             watching = [group.create_task(informer.run(), name=name) for name, informer in self.informers.items()]
             election = group.create_task(self._stand(), name="leader election")
             await stop.wait()
+            self._hurry()
             await asyncio.gather(*(workers.stop() for workers in self.workers))
             for each in (work, election, *watching):
                 each.cancel()

@@ -77,7 +77,7 @@ def _look_at_news(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetim
     for name in jobs:
         if caches.jobs.get(Key(jobflow.namespace, name)):
             memory.created.pop(name, None)
-    states = {before.shape.entries[name]: job.phase for name, job in jobs.items()}
+    states = {before.shape.entries[name].name: job.phase for name, job in jobs.items()}
     progress = advanced(before.progress, states) if states else before.progress
     templates = dict(before.seen.templates)
     for flow in states:

@@ -12,22 +12,24 @@ from datetime import datetime
 from random import Random
 from typing import Final, TypeVar
 
-from controller.jobflow.actions import DeleteJob, Outcome
+from controller.jobflow.actions import Created, DeleteJob, Outcome
 from controller.jobflow.cluster import Cluster
 from controller.jobflow.creating import Creating, find_job
 from controller.jobflow.ladder import fitted, size_of
 from controller.jobflow.live import LiveLook, Superseded, may_delete_jobs
 from controller.jobflow.look import Caches, look
 from controller.jobflow.memory import Look, Memory
-from controller.jobflow.metrics import PhaseCounters
+from controller.jobflow.metrics import EdgeTimes, PhaseCounters
 from controller.jobflow.plan import leftovers, starts
 from controller.jobflow.progress import unaccounted
 from controller.jobflow.status import is_worth_storing_at_once, observe
 from controller.jobflow.status_patch import differs, status_patch
+from controller.jobflow.story import Narrator, obstacles, of_deletes, of_status
 from controller.jobflow.writes import SHORTEST_PAUSE
 from shared.api.job import Job
 from shared.api.jobflow import JobFlow, JobFlowStatus
 from shared.api.meta import Key
+from shared.flow.names import child_name
 from shared.kube.errors import Conflict, NotFound, Refused
 
 T = TypeVar("T")
@@ -52,6 +54,8 @@ class Means:
     monotonic: Callable[[], float]
     chance: Random
     counters: PhaseCounters
+    edges: EdgeTimes
+    narrator: Narrator
 
 
 class Pass:
@@ -92,6 +96,7 @@ class Pass:
 
         Raises what the API server's failures raise, and Superseded if the JobFlow is not any more what was looked at.
         """
+        began = self._means.monotonic()
         try:
             known, pause = await self._until_nothing_is_under_way(await self._verify(self._look()))
             await self._delete_each(leftovers(self._look().seen, self._memory.latest(self._jobflow)))
@@ -108,6 +113,7 @@ class Pass:
             raise self._creating.error
         if self._creating.left:
             return 0.0
+        self._means.edges.passed(self._jobflow.uid, began)
         retry = self._memory.next_retry(known.seen, self._means.monotonic())
         return min((wait for wait in (pause, retry) if wait is not None), default=None)
 
@@ -150,7 +156,12 @@ class Pass:
             pass
 
     def _take(self, outcome: Outcome) -> None:
-        self._memory.take(outcome, self._means.monotonic(), self._means.chance.random())
+        now = self._means.monotonic()
+        self._memory.take(outcome, now, self._means.chance.random())
+        if isinstance(outcome, Created):
+            entry = self._memory.look.shape.entries.get(outcome.job.name) if self._memory.look else None
+            targets = [child_name(self._jobflow.name, target) for target in entry.targets] if entry else []
+            self._means.edges.created(self._jobflow.uid, targets, now)
 
     # Look where the caches cannot be trusted
 
@@ -193,15 +204,18 @@ class Pass:
             return wait
         wanted = fitted(observe(seen, known.progress), self._memory.besides)
         if differs(stored, wanted):
-            self._storing = self._live.writing = asyncio.ensure_future(self._write(seen.jobflow, wanted))
+            self._storing = self._live.writing = asyncio.ensure_future(self._write(known, wanted))
             self._storing.add_done_callback(self._stored)
+        else:
+            self._means.narrator.tell(seen.jobflow, obstacles(seen, known.progress, wanted))
         return None
 
     def _stored(self, _: asyncio.Task[None]) -> None:
         self._live.writing = None
         self.stir()
 
-    async def _write(self, jobflow: JobFlow, wanted: JobFlowStatus) -> None:
+    async def _write(self, known: Look, wanted: JobFlowStatus) -> None:
+        jobflow = known.seen.jobflow
         patch, asked_at = status_patch(jobflow, wanted), self._means.monotonic()
         try:
             async with self._means.writes:
@@ -215,6 +229,7 @@ class Pass:
         self._memory.learn(answer, self._means.monotonic(), size_of(answer.jobflow.status))
         self._memory.wrote(answer.jobflow, asked_at, answer.size)
         self._means.counters.count(jobflow.namespace, before=jobflow.phase, after=answer.jobflow.phase)
+        self._means.narrator.tell(jobflow, of_status(known.seen, known.progress, wanted))
 
     async def _abandon_storing(self) -> None:
         if self._storing:
@@ -224,6 +239,8 @@ class Pass:
     # Clean up what is done
 
     async def _delete_each(self, wanted: Iterable[DeleteJob]) -> None:
+        deleted: list[str] = []
+
         async def delete(job: DeleteJob) -> None:
             async with self._means.writes:
                 await self._live.require(may_delete_jobs)
@@ -231,8 +248,12 @@ class Pass:
                     await self._means.cluster.delete_job(Key(self._jobflow.namespace, job.name), job.uid)
                 except (NotFound, Conflict):
                     return  # it is gone, or another Job has its name: either way it is no longer ours to delete
+                deleted.append(job.name)
 
-        await _side_by_side(delete(job) for job in wanted)
+        try:
+            await _side_by_side(delete(job) for job in wanted)
+        finally:
+            self._means.narrator.tell(self._jobflow, of_deletes(deleted))
 
 
 async def _side_by_side(work: Iterable[Awaitable[T]]) -> list[T]:

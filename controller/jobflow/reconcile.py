@@ -8,15 +8,18 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from random import Random
 
+from prometheus_client import CollectorRegistry
+
 from controller.jobflow import triggers
 from controller.jobflow.cluster import Cluster
 from controller.jobflow.live import Superseded
 from controller.jobflow.look import Caches
 from controller.jobflow.memory import Memory
-from controller.jobflow.metrics import PhaseCounters
+from controller.jobflow.metrics import EdgeTimes, PhaseCounters
 from controller.jobflow.one_pass import Means, Pass
+from controller.jobflow.story import Narrator, Silence
 from controller.jobflow.triggers import Wake
-from shared.api.job import FINAL, Job
+from shared.api.job import FINAL, Job, JobPhase
 from shared.api.jobflow import FINISHED, JobFlow
 from shared.api.jobtemplate import JobTemplate
 from shared.api.meta import Key
@@ -41,8 +44,13 @@ class JobFlowReconciler:
         monotonic: Callable[[], float],
         chance: Random,
         counters: PhaseCounters,
+        edges: EdgeTimes | None = None,
+        narrator: Narrator | None = None,
     ) -> None:
-        self._means = Means(caches, cluster, writes, width, clock, monotonic, chance, counters)
+        edges = edges or EdgeTimes(CollectorRegistry())
+        self._means = Means(
+            caches, cluster, writes, width, clock, monotonic, chance, counters, edges, narrator or Silence()
+        )
         self._memories: dict[str, Memory] = {}
         self._passes: dict[str, Pass] = {}
         """Those in work, by the JobFlow's uid."""
@@ -109,6 +117,8 @@ class JobFlowReconciler:
             memory.departed[job.name] = job
         elif memory:
             memory.news.add(job.name)
+            if old and old.phase != new.phase and new.phase == JobPhase.COMPLETED:
+                self._means.edges.completed(jobflow.uid, job.name, self._means.monotonic())
             if old is None or old.phase != new.phase:
                 memory.saw(new, format_time(self._means.clock()))
         if (new is None or new.phase in FINAL) and (at_work := self._passes.get(jobflow.uid)):

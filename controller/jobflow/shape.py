@@ -10,8 +10,8 @@ from shared.flow.names import child_name
 class Shape(NamedTuple):
     """Answers about the entries of one spec that would else take a walk over all of them."""
 
-    entries: Mapping[str, str]
-    """Names of the entries, by the names of their Jobs."""
+    entries: Mapping[str, Flow]
+    """Entries by the names of their Jobs."""
 
     followers: Mapping[str, tuple[Flow, ...]]
     """Entries by what they depend on."""
@@ -24,6 +24,6 @@ def shape_of(jobflow: JobFlow) -> Shape:
         for target in flow.targets:
             followers.setdefault(target, []).append(flow)
     return Shape(
-        {child_name(jobflow.name, flow.name): flow.name for flow in jobflow.flows},
+        {child_name(jobflow.name, flow.name): flow for flow in jobflow.flows},
         {target: tuple(flows) for target, flows in followers.items()},
     )
