@@ -82,7 +82,7 @@ class StatusWriters:
             await asyncio.sleep(LOOK_EVERY)
             try:
                 await self.look()
-            except ApiError as error:
+            except (ApiError, msgspec.MsgspecError) as error:
                 log.debug("writers of the status not known", extra={"error": error})
 
     async def look(self) -> None:

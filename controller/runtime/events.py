@@ -36,7 +36,7 @@ BURST: Final = 100
 """Events that are written at once after a quiet while."""
 
 LONGEST_PREFIX: Final = 230
-"""Characters of the object's name that the Event's name begins with. It has 16 of chance besides, and 253 in all."""
+"""Characters of the object's name that the Event's name begins with. It has 17 more, and may have 253."""
 
 LONGEST_INSTANCE: Final = 128
 
@@ -105,8 +105,12 @@ class Events:
                 await self._wait(None if due is None else due - self._monotonic())
                 continue
             await self._rate.turn()
-            if waiting := self._telling.take(self._monotonic()):
-                await self._write(waiting)
+            waiting = self._telling.take(self._monotonic())
+            try:
+                if waiting:
+                    await self._write(waiting)
+            except Exception:
+                log.exception("event not written")  # work goes on without it, and the next ones may be better
 
     async def _wait(self, seconds: float | None) -> None:
         try:
@@ -136,14 +140,17 @@ class Events:
 
     async def _create(self, waiting: Waiting) -> None:
         regarding, note = waiting.regarding, waiting.told.note
-        if not waiting.name:
-            prefix = regarding.name[:LONGEST_PREFIX].rstrip("-.")
-            waiting.name = f"{prefix}.{self._random.getrandbits(64):016x}"
+        waiting.name = waiting.name or self._name(waiting)
         key = Key(regarding.namespace, waiting.name)
         body = msgspec.json.encode(self._event(waiting, key, note))
         with suppress(AlreadyExists):  # the answer to an earlier attempt was lost
             await self._client.create(EVENTS, key.namespace, body, guard=self._guard)
         self._telling.wrote(waiting.matter, Written(key, note, 1, self._monotonic()))
+
+    def _name(self, waiting: Waiting) -> str:
+        """A name that no other Event has, and by which those of an object are sorted by time, as people read them."""
+        moment = int(waiting.at.timestamp() * 1_000_000) << 12 | self._random.getrandbits(12)
+        return f"{waiting.regarding.name[:LONGEST_PREFIX].rstrip('-.')}.{moment:016x}"
 
     async def _count(self, waiting: Waiting, written: Written) -> None:
         """Write how often it was told by now."""

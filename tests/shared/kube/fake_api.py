@@ -293,8 +293,10 @@ class FakeApi:
         self.delete(resource, key.name, namespace=key.namespace)
         return whole({"kind": "Status", "status": "Success"})
 
-    def _patch(self, resource: str, key: Key, patch: list[Object], subresource: str) -> Answer:
+    def _patch(self, resource: str, key: Key, patch: list[Object] | Object, subresource: str) -> Answer:
         old = self.objects[resource][key]
+        if isinstance(patch, dict):  # a merge patch, of whole members
+            return whole(self.put(resource, key.name, namespace=key.namespace, **patch))
         new = jsonpatch.apply_patch(old, patch)
         if new["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"]:
             return failure(409, "the object has been modified")
