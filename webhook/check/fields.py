@@ -14,6 +14,7 @@ from shared.api.job_spec import JobSpec, Task
 from shared.api.jobflow import Flow, JobFlowSpec
 from shared.api.names import JOBFLOW, JOBTEMPLATE
 from shared.rules.fault import Fault, FieldPath, NearMiss
+from webhook.check.tree import below
 
 
 class Metadata(Struct, frozen=True, rename="camel"):
@@ -82,11 +83,11 @@ def unknown_fields(value: Any, wanted: inspect.Type, at: FieldPath) -> Iterator[
     for option in options:
         if isinstance(option, inspect.StructType) and isinstance(value, dict):
             fields = {field.encode_name: field.type for field in option.fields}
-            for key, below in value.items():
+            for key, child in value.items():
                 if key in fields:
-                    yield from unknown_fields(below, INSTEAD.get((option.cls, key), fields[key]), at / key)
+                    yield from unknown_fields(child, INSTEAD.get((option.cls, key), fields[key]), at / key)
                 else:
-                    yield Fault(at / key, "FieldValueInvalid", UNKNOWN, near=NearMiss(key, fields))
+                    yield Fault(below(at, key), "FieldValueInvalid", UNKNOWN, near=NearMiss(key, fields))
         elif isinstance(option, inspect.VarTupleType) and isinstance(value, list):
             for i, item in enumerate(value):
                 yield from unknown_fields(item, option.item_type, at / i)

@@ -20,6 +20,7 @@ def read_json(text: str) -> Iterator[tuple[Builder, int]]:
 
 _NO_SPACE: Final = re.compile(r"[^ \t\r\n]")
 _TOKEN: Final = re.compile(r'[\[\]{}]|"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|null')
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WORDS: Final = {"true": True, "false": False, "null": None}
 
 
@@ -52,7 +53,7 @@ def _built(text: str, start: int, end: int) -> Builder:
         elif piece in "]}":
             builder.close(at)
         elif piece[0] == '"':
-            value = json.loads(piece)
+            value = _text(piece, at)
             if builder.wants_key:
                 builder.key(at, value, value)
             else:
@@ -62,6 +63,13 @@ def _built(text: str, start: int, end: int) -> Builder:
         else:
             builder.scalar(at, _number(piece, at))
     return builder
+
+
+def _text(piece: str, at: int) -> str:
+    text = str(json.loads(piece))
+    if _SURROGATE.search(text):
+        raise UnreadableError("a text must not have half a surrogate pair", at)
+    return text
 
 
 def _number(digits: str, at: int) -> int | float:

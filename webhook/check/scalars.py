@@ -8,6 +8,8 @@ import math
 import re
 from typing import Final
 
+from shared.rules.fault import quoted
+
 Scalar = str | int | float | bool | None
 
 
@@ -35,7 +37,7 @@ def tagged(tag: str, text: str) -> Scalar:
     if tag == _TAG + "float" and type(value) is int:
         return value
     if type(value) not in TAGS[tag]:
-        raise ValueError(f"{text!r} is no {tag.removeprefix(_TAG)}")
+        raise ValueError(f"{quoted(text)} is no {tag.removeprefix(_TAG)}")
     return value
 
 

@@ -106,7 +106,7 @@ class Builder:
         inside = self._open[-1]
         text = self._text_of(at, key, written)
         if text in inside.seen:
-            self.problem(_twice(_below(self._path(), text), text), DUPLICATE_KEY)
+            self.problem(_twice(below(self._path(), text), text), DUPLICATE_KEY)
         inside.seen.add(text)
         inside.key, inside.key_at = text, at
         if anchor:
@@ -163,7 +163,7 @@ class Builder:
             return path
         inside = self._open[-1]
         value = inside.place.value
-        return path / len(value) if type(value) is list else _below(path, str(inside.key))
+        return path / len(value) if type(value) is list else below(path, str(inside.key))
 
     def _text_of(self, at: int, key: Scalar, written: str) -> str:
         """The key as JSON has it, where every key is a text."""
@@ -176,7 +176,7 @@ class Builder:
             said = (
                 f'Invalid value: {written}: YAML reads this key as "{text}"; to mean it as it stands, write "{written}"'
             )
-            self.problem(Fault(_below(self._path(), text), "FieldValueInvalid", said), KEY_IS_NO_TEXT)
+            self.problem(Fault(below(self._path(), text), "FieldValueInvalid", said), KEY_IS_NO_TEXT)
         return text
 
     def _path(self) -> FieldPath:
@@ -184,7 +184,7 @@ class Builder:
         path = FieldPath()
         for outside in self._open[:-1]:
             value = outside.place.value
-            path = path / len(value) if type(value) is list else _below(path, str(outside.key))
+            path = path / len(value) if type(value) is list else below(path, str(outside.key))
         return path
 
     def _field_at(self, at: int) -> int:
@@ -227,7 +227,8 @@ _TOO_MUCH: Final = (
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 
 
-def _below(path: FieldPath, key: str) -> FieldPath:
+def below(path: FieldPath, key: str) -> FieldPath:
+    """The path of a key that a user has written, which may be no name of a field."""
     return path / key if _PLAIN_KEY.fullmatch(key) else path.key(key)
 
 

@@ -249,3 +249,16 @@ def test_absolute_paths_are_uris_of_files(folder: Folder) -> None:
     (run,) = folder.document("-o", "sarif", str(folder.path / "a.yaml"))["runs"]
     uri = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri == (folder.path / "a.yaml").as_uri()
+
+
+def test_what_the_readme_shows_is_what_is_printed() -> None:
+    root = EXAMPLES.parent
+    section = (root / "README.md").read_text().split("## Checking files\n", 1)[1].split("\n## ", 1)[0]
+    (block,) = re.findall(r"```console\n(.*?)```", section, re.DOTALL)
+    shown = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    assert len(shown) == 2
+    for command, printed in shown:
+        shell = ["bash", "-c", f"({command}) 2>&1"]
+        done = subprocess.run(shell, cwd=root, env=environment, capture_output=True, text=True, check=False)
+        assert done.stdout == printed, command
