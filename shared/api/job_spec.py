@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 Affinity = Annotated[Json, Meta(extra={"shape": "Affinity"})]
 ConfigMapEnvSource = Annotated[Json, Meta(extra={"shape": "ConfigMapEnvSource"})]
-ContainerResizePolicy = Annotated[Json, Meta(extra={"shape": "ContainerResizePolicy"})]
+ContainerResizePolicies = Annotated[list[Any], Meta(extra={"shape": "[ContainerResizePolicy] by resourceName"})]
 ContainerRestartRule = Annotated[Json, Meta(extra={"shape": "ContainerRestartRule"})]
 EnvVarSource = Annotated[Json, Meta(extra={"shape": "EnvVarSource"})]
 EphemeralContainer = Annotated[Json, Meta(extra={"shape": "EphemeralContainer"})]
@@ -157,7 +157,7 @@ class Container(Struct, frozen=True, gc=False, rename="camel"):
     env_from: tuple[EnvFrom, ...] | None = None
     env: tuple[EnvVar, ...] | None = None
     resources: Resources | None = None
-    resize_policy: tuple[ContainerResizePolicy, ...] | None = None
+    resize_policy: ContainerResizePolicies | None = None
     restart_policy: str | None = None
     restart_policy_rules: tuple[ContainerRestartRule, ...] | None = None
     volume_mounts: tuple[VolumeMount, ...] | None = None

@@ -229,8 +229,6 @@ def _faults_of_constraint(at: FieldPath, given: TopologySpreadConstraint) -> Ite
         yield invalid(at / "maxSkew", given.max_skew, f"must be between 1 and {MOST}, inclusive")
     if not given.topology_key:
         yield required(at / "topologyKey")
-    elif not is_qualified_name(given.topology_key):
-        yield invalid(at / "topologyKey", given.topology_key, f"must be {A_KEY}")
     if not given.when_unsatisfiable:
         yield required(at / "whenUnsatisfiable")
     elif given.when_unsatisfiable not in UNSATISFIABLE:

@@ -6,8 +6,11 @@ from typing import Final
 from shared.api.job_spec import Container, ContainerProbe, IntOrString, JobTemplateInFull
 from shared.rules.fault import Fault, FieldPath, forbidden, invalid, not_supported, required
 from shared.rules.formats import is_port, is_port_name
-from shared.rules.job.containers import A_PORT, all_containers
+from shared.rules.job.containers import A_PORT, all_containers, containers_of, pod_of, pod_place
 from shared.rules.rule import Rule
+
+GRACE: Final = 30
+"""Seconds that a Pod has for its end where it does not say."""
 
 SCHEMES: Final = ("HTTP", "HTTPS")
 MOST: Final = 2**31 - 1
@@ -31,11 +34,32 @@ def probes_have_one_handler(template: JobTemplateInFull) -> Iterator[Fault]:
 
 @Rule
 def probes_are_for_what_stays(template: JobTemplateInFull) -> Iterator[Fault]:
-    """An init container has no probes, unless it always restarts and so runs beside the others."""
+    """An init container has no probes and no hooks, unless it always restarts and so runs beside the others."""
     for at, container in all_containers(template):
         if "initContainers" in at.parts and container.restart_policy != "Always":
             for key, _ in _probes_of(container):
                 yield forbidden(at / key, "may not be given for an init container without restartPolicy Always")
+            if container.lifecycle is not None:
+                yield forbidden(at / "lifecycle", "may not be given for an init container without restartPolicy Always")
+
+
+@Rule
+def sleeps_are_within_the_grace_period(template: JobTemplateInFull) -> Iterator[Fault]:
+    """A hook that sleeps does so for at least a second, and not longer than the Pod's grace period."""
+    for i, task in enumerate(template.tasks):
+        pod = pod_of(task)
+        grace = pod.termination_grace_period_seconds if pod else None
+        most = GRACE if grace is None else grace
+        for at, container in containers_of(task, pod_place(i)):
+            for hook in ("postStart", "preStop"):
+                handler = (container.lifecycle or {}).get(hook)
+                sleep = handler.get("sleep") if isinstance(handler, dict) else None
+                seconds = sleep.get("seconds") if isinstance(sleep, dict) else None
+                if isinstance(seconds, int | float) and not 1 <= seconds <= most:
+                    where = at / "lifecycle" / hook / "sleep" / "seconds"
+                    yield invalid(
+                        where, seconds, f"must be at least 1 and at most terminationGracePeriodSeconds ({most})"
+                    )
 
 
 @Rule
@@ -65,6 +89,7 @@ def probe_numbers_are_valid(template: JobTemplateInFull) -> Iterator[Fault]:
 RULES: Final[tuple[Rule[JobTemplateInFull], ...]] = (
     probes_have_one_handler,
     probes_are_for_what_stays,
+    sleeps_are_within_the_grace_period,
     probe_numbers_are_valid,
 )
 

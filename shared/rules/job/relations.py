@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from shared.flow import names
-from shared.rules.fault import Fault, FieldPath, forbidden, invalid, required
+from shared.rules.fault import Fault, FieldPath, duplicate, forbidden, invalid, required
 from shared.rules.formats import is_label_value, is_qualified_name, quantity
-from shared.rules.job.values import A_FIELD, is_field_of_env, is_field_of_file
+from shared.rules.job.values import A_FIELD, A_KEY, RELATIVE, VALUE, is_field_of_env, is_field_of_file
 from shared.rules.room import A_SUBDOMAIN
 
 Json = Mapping[str, Any]
@@ -50,12 +50,18 @@ def _values_for_operator(value: Json, at: FieldPath) -> Iterator[Fault]:
 def _labels_of_nodes(value: Json, at: FieldPath) -> Iterator[Fault]:
     for i, each in enumerate(value.get("matchExpressions") or ()):
         yield from _values_for_operator(each, at / "matchExpressions" / i)
-        for k, label in enumerate(each.get("values") or ()):
-            if not is_label_value(label):
-                why = 'must be at most 63 letters, digits, "-", "_" and "."'
-                yield invalid(at / "matchExpressions" / i / "values" / k, label, why)
     for i, each in enumerate(value.get("matchFields") or ()):
         yield from _fields_of_nodes(each, at / "matchFields" / i)
+
+
+def _values_of_required_labels(value: Json, at: FieldPath) -> Iterator[Fault]:
+    """Where nodes are but preferred, Kubernetes takes any text as the value of a label."""
+    for i, term in enumerate(value.get("nodeSelectorTerms") or ()):
+        for k, each in enumerate(term.get("matchExpressions") or ()):
+            where = at / "nodeSelectorTerms" / i / "matchExpressions" / k / "values"
+            for m, label in enumerate(each.get("values") or ()):
+                if not is_label_value(label):
+                    yield invalid(where / m, label, f"must be {VALUE.why}")
 
 
 def _fields_of_nodes(value: Json, at: FieldPath) -> Iterator[Fault]:
@@ -84,20 +90,55 @@ def _toleration(value: Json, at: FieldPath) -> Iterator[Fault]:
     elif operator in ("Gt", "Lt"):
         yield invalid(at / "operator", operator, "must be Equal or Exists")
     elif not is_label_value(given):
-        yield invalid(at / "value", given, 'must be at most 63 letters, digits, "-", "_" and "."')
+        yield invalid(at / "value", given, f"must be {VALUE.why}")
     if value.get("tolerationSeconds") is not None and value.get("effect") != "NoExecute":
         yield invalid(at / "effect", value.get("effect") or "", "must be NoExecute where tolerationSeconds is given")
 
 
 def _local_profile(value: Json, at: FieldPath) -> Iterator[Fault]:
     profile, where = value.get("localhostProfile"), at / "localhostProfile"
-    if value.get("type") != "Localhost":
-        if profile is not None:
-            yield forbidden(where, "may only be given for the type Localhost")
-    elif not profile or not profile.strip():
+    if value.get("type") == "Localhost" and profile is None:
         yield required(where, "must be given for the type Localhost")
-    elif profile.startswith("/") or ".." in profile.split("/"):
-        yield invalid(where, profile, 'must be a relative path without ".."')
+    elif value.get("type") != "Localhost" and profile is not None:
+        yield forbidden(where, "may only be given for the type Localhost")
+
+
+def _seccomp_file(value: Json, at: FieldPath) -> Iterator[Fault]:
+    profile = value.get("localhostProfile") or ""
+    if value.get("type") == "Localhost" and not RELATIVE.or_empty().fits(profile):
+        yield invalid(at / "localhostProfile", profile, f"must be {RELATIVE.why}")
+
+
+def _app_armor_name(value: Json, at: FieldPath) -> Iterator[Fault]:
+    profile = value.get("localhostProfile")
+    if value.get("type") == "Localhost" and profile is not None and not profile.strip():
+        yield required(at / "localhostProfile", "must be given for the type Localhost")
+
+
+def _own_labels(value: Json, at: FieldPath) -> Iterator[Fault]:
+    for key, text in (value.get("labels") or {}).items():
+        if not is_qualified_name(key):
+            yield invalid(at / "labels", key, f"must be {A_KEY}")
+        if not is_label_value(text or ""):
+            yield invalid((at / "labels").key(key), text, f"must be {VALUE.why}")
+
+
+def _files_differ(value: Json, at: FieldPath) -> Iterator[Fault]:
+    """No two files of a projected volume have one path."""
+    seen = set[str]()
+    for i, source in enumerate(value.get("sources") or ()):
+        for path, where in _projected(source, at / "sources" / i):
+            if path in seen:
+                yield duplicate(where, path)
+            seen.add(path)
+
+
+def _projected(source: Json, at: FieldPath) -> Iterator[tuple[str, FieldPath]]:
+    for key in ("secret", "configMap", "downwardAPI"):
+        for k, item in enumerate((source.get(key) or {}).get("items") or ()):
+            yield item["path"], at / key / "items" / k / "path"
+    if token := source.get("serviceAccountToken"):
+        yield token["path"], at / "serviceAccountToken" / "path"
 
 
 def _privileges(value: Json, at: FieldPath) -> Iterator[Fault]:
@@ -161,7 +202,7 @@ def _sysctls(value: Json, at: FieldPath) -> Iterator[Fault]:
 def _keys_of_labels(value: Json, at: FieldPath) -> Iterator[Fault]:
     for key in value.get("matchLabels") or ():
         if not is_qualified_name(key):
-            yield invalid(at / "matchLabels", key, 'must be at most 63 letters, digits, "-", "_" and "."')
+            yield invalid(at / "matchLabels", key, f"must be {A_KEY}")
 
 
 def given_secret(key: str) -> Relation:
@@ -175,7 +216,7 @@ def given_secret(key: str) -> Relation:
 
 
 RELATIONS: Final[Mapping[str, Sequence[Relation]]] = {
-    "AppArmorProfile": [_local_profile],
+    "AppArmorProfile": [_local_profile, _app_armor_name],
     "CSIVolumeSource": [given_secret("nodePublishSecretRef")],
     "CinderVolumeSource": [given_secret("secretRef")],
     "DownwardAPIVolumeFile": [one_of("fieldRef", "resourceFieldRef"), _field_for_file],
@@ -186,12 +227,15 @@ RELATIONS: Final[Mapping[str, Sequence[Relation]]] = {
     "LabelSelector": [_keys_of_labels],
     "LabelSelectorRequirement": [_values_for_operator],
     "LifecycleHandler": [one_of("exec", "httpGet", "sleep", "tcpSocket")],
+    "NodeSelector": [_values_of_required_labels],
     "NodeSelectorTerm": [_labels_of_nodes],
+    "ObjectMeta": [_own_labels],
     "PersistentVolumeClaimSpec": [_storage],
     "PodAffinityTerm": [_label_keys_need_labels],
     "PodResourceClaim": [one_of("resourceClaimName", "resourceClaimTemplateName")],
     "PodSecurityContext": [_sysctls],
-    "SeccompProfile": [_local_profile],
+    "ProjectedVolumeSource": [_files_differ],
+    "SeccompProfile": [_local_profile, _seccomp_file],
     "SecurityContext": [_privileges],
     "StorageOSVolumeSource": [given_secret("secretRef")],
     "Toleration": [_toleration],

@@ -141,7 +141,9 @@ KEY: Final = Check(
     A_KEY,
     "judged",
 )
-VALUE: Final = Check(is_label_value, 'at most 63 letters, digits, "-", "_" and "."', "fine")
+VALUE: Final = Check(
+    is_label_value, 'at most 63 letters, digits, "-", "_" and ".", with a letter or digit at both ends', "fine"
+)
 RELATIVE: Final = Check(_is_relative, 'a relative path without ".."')
 FREE_OF_BACKSTEPS: Final = Check(lambda path: ".." not in path.split("/"), 'a path without ".."')
 ABSOLUTE: Final = Check(lambda path: path.startswith("/"), "an absolute path")
@@ -239,15 +241,18 @@ CHECKS: Final[Mapping[str, Check]] = {
     "ResourceFieldSelector.resource": Check(_is_resource, "limits or requests of a resource, as in limits.cpu"),
     "ScaleIOVolumeSource.gateway": GIVEN,
     "ScaleIOVolumeSource.system": GIVEN,
+    "ScaleIOVolumeSource.volumeName": GIVEN,
     "SecretEnvSource.name": SUBDOMAIN,
     "SecretKeySelector.key": CONFIG_KEY,
     "SecretKeySelector.name": SUBDOMAIN,
     "SecretProjection.name": GIVEN,
     "SecretVolumeSource.defaultMode": MODE,
+    "SecretVolumeSource.secretName": GIVEN,
     "SecurityContext.runAsGroup": ID,
     "SecurityContext.runAsUser": ID,
     "ServiceAccountTokenProjection.expirationSeconds": _within(600, 2**32),
     "ServiceAccountTokenProjection.path": RELATIVE,
+    "StorageOSVolumeSource.volumeName": LABEL,
     "StorageOSVolumeSource.volumeNamespace": LABEL.or_empty(),
     "Sysctl.name": Check(
         lambda name: len(name) <= names.LONGEST_SUBDOMAIN and bool(_SYSCTL.fullmatch(name)), "the name of a sysctl"

@@ -283,7 +283,8 @@ WRONG = {
     ],
     "fields-have-their-shape": [
         (f"{POD}.volumes", [{"name": "data"}, {}], f"{TASKS_POD}.volumes[1].name", REQUIRED),
-        (f"{POD}.volumes.0", {"name": "data", "hostPath": {"path": 5}}, f"{TASKS_POD}.volumes[0].hostPath.path", INVALID),
+        (f"{POD}.volumes.0", {"name": "data", "hostPath": {"path": 5}},
+         f"{TASKS_POD}.volumes[0].hostPath.path", INVALID),
     ],
     "annotations-are-valid": [
         ("tasks.0.template.metadata.annotations", {"a b": "c"}, "spec.tasks[0].template.metadata.annotations", INVALID),
@@ -308,5 +309,10 @@ WRONG = {
     "claims-exist": [
         (f"{CONTAINER}.resources.claims", [{"name": "gpu"}], f"{MAIN}.resources.claims[0].name", NOT_FOUND),
         (f"{CONTAINER}.resources.claims", [{"name": ""}], f"{MAIN}.resources.claims[0].name", REQUIRED),
+    ],
+    "sleeps-are-within-the-grace-period": [
+        (f"{CONTAINER}.lifecycle", {"preStop": {"sleep": {"seconds": seconds}}},
+         f"{MAIN}.lifecycle.preStop.sleep.seconds", INVALID)
+        for seconds in (0, -1, 31)
     ],
 }  # fmt: skip
