@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from controller.jobflow.explain import JOB_REFUSED
+from controller.jobflow.explain import JOB_REFUSED, NAME_CONFLICT
 from controller.jobflow.snapshot import Snapshot
 from controller.why.objects import Event, WholeJob
 from shared.api.job import Job, JobPhase
@@ -97,10 +97,15 @@ def runs_by_template(namespace: str, jobs: Sequence[Job]) -> dict[str, list[Run]
     return runs
 
 
+def tells_refusals(jobflow: JobFlow) -> bool:
+    """The status may tell of refusals: that or something graver is its reason."""
+    return jobflow.status.state.reason in (JOB_REFUSED, NAME_CONFLICT)
+
+
 def refusals_told(jobflow: JobFlow) -> dict[str, str]:
     """The API server's words for each entry whose Job it refused, as far as `status.state.message` tells them."""
     state = jobflow.status.state
-    if state.reason != JOB_REFUSED or not state.message:
+    if not tells_refusals(jobflow) or not state.message:
         return {}
     names = [flow.name for flow in jobflow.flows]
     begins = sorted((at, name) for name in names if (at := _place(state.message, name)) >= 0)

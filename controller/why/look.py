@@ -19,7 +19,7 @@ from controller.jobflow.plan import template_version
 from controller.jobflow.progress import progress_of, unaccounted
 from controller.jobflow.snapshot import Problem, Snapshot
 from controller.jobflow.triggers import OWNER, owner_uids
-from controller.why.facts import Facts, refusals_told, runs_by_template
+from controller.why.facts import Facts, refusals_told, runs_by_template, tells_refusals
 from controller.why.objects import EVENTS, LEASES, PODGROUPS, WHOLE_JOBFLOWS, WHOLE_JOBS, Event, WholeJob, WholeJobFlow
 from controller.why.words import listed
 from shared.api.job import Job, JobPhase
@@ -98,7 +98,7 @@ def _fill(cache: Any, objects: Iterable[Any]) -> None:
 def _problems(seen: Snapshot, events: Iterable[Event]) -> dict[str, Problem]:
     """Refusals that the status tells of, and where it has no room for all of them, Events."""
     told = refusals_told(seen.jobflow)
-    if seen.jobflow.status.state.reason == JOB_REFUSED:
+    if tells_refusals(seen.jobflow):
         refused = [event.message for event in events if event.reason == JOB_REFUSED]
         states = progress_of(seen).states
         for flow in seen.jobflow.flows:

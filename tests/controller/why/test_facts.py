@@ -35,6 +35,11 @@ def test_missing_templates_and_strangers_beside_them_are_no_refusals() -> None:
     assert told == {"e": "no"}
 
 
+def test_refusals_are_read_beside_the_graver_conflicts_of_names() -> None:
+    told = refusals_told(saying(JOBFLOW, problems={"e": refused("no")}, strangers=["d"]))
+    assert told == {"e": "no"}
+
+
 def test_of_more_refusals_than_the_status_names_those_that_it_names_are_told() -> None:
     problems = {name: refused(f"no {name}") for name in ("get", "get-all", "d", "e", "f")}
     assert refusals_told(saying(JOBFLOW, problems=problems)) == {"get": "no get", "get-all": "no get-all", "d": "no d"}
