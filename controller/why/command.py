@@ -84,6 +84,7 @@ async def _answer(asked: argparse.Namespace, environ: Mapping[str, str]) -> str:
     from controller.why.text import page  # noqa: PLC0415
     from controller.why.tree import ASCII, LINES, tree  # noqa: PLC0415
     from shared.kube.client import KubeClient  # noqa: PLC0415
+    from shared.kube.config import namespace_of  # noqa: PLC0415
 
     client = await KubeClient.connect(
         PROGRAM,
@@ -93,10 +94,11 @@ async def _answer(asked: argparse.Namespace, environ: Mapping[str, str]) -> str:
         environ=environ,
     )
     try:
-        facts = await look(client, asked.key, lambda: datetime.now(UTC))
+        key = Key(asked.namespace or namespace_of(asked.kubeconfig, environ), asked.name)
+        facts = await look(client, key, lambda: datetime.now(UTC))
     finally:
         await client.close()
-    entry = _entry(asked, [flow.name for flow in facts.jobflow.flows])
+    entry = _entry(asked.entry, key, [flow.name for flow in facts.jobflow.flows])
     told = answer(facts, entry)
     if asked.output == "json":
         return document(told, entry)
@@ -106,18 +108,18 @@ async def _answer(asked: argparse.Namespace, environ: Mapping[str, str]) -> str:
     return page(told, entry, width=width)
 
 
-def _entry(asked: argparse.Namespace, names: Sequence[str]) -> str | None:
-    """The entry that is asked about, by its name or that of its Job."""
+def _entry(wanted: str | None, jobflow: Key, names: Sequence[str]) -> str | None:
+    """The entry that is asked about, by its name or that of its Job. Raises _NoEntry."""
     from shared.rules.near_miss import Lexicon  # noqa: PLC0415
 
-    if asked.entry is None or asked.entry in names:
-        return asked.entry  # type: ignore[no-any-return]
-    of_job = str(asked.entry).removeprefix(f"{asked.key.name}-")
+    if wanted is None or wanted in names:
+        return wanted
+    of_job = wanted.removeprefix(f"{jobflow.name}-")
     if of_job in names:
         return of_job
-    near = Lexicon(names).nearest(asked.entry)
+    near = Lexicon(names).nearest(wanted)
     meant = f"; did you mean {near}?" if near else ""
-    raise _NoEntry(f'JobFlow {asked.key} has no entry "{asked.entry}"{meant}')
+    raise _NoEntry(f'JobFlow {jobflow} has no entry "{wanted}"{meant}')
 
 
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
@@ -129,9 +131,13 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("jobflow", metavar="NAMESPACE/NAME", help="the JobFlow; the name alone beside -n")
+    parser.add_argument(
+        "jobflow",
+        metavar="NAMESPACE/NAME",
+        help="the JobFlow; NAMESPACE/ may be left out",
+    )
     parser.add_argument("entry", metavar="ENTRY", nargs="?", help="one of its entries, or the Job of one")
-    parser.add_argument("-n", "--namespace", metavar="NAMESPACE", help="its namespace (default: default)")
+    parser.add_argument("-n", "--namespace", metavar="NAMESPACE", help="its namespace (default: the kubeconfig's)")
     parser.add_argument(
         "-o", "--output", choices=("text", "tree", "json"), default="text", help="how to say it (default: text)"
     )
@@ -150,7 +156,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
         parser.error(f"-n {asked.namespace} and {asked.jobflow} are not the same namespace")
     if "/" in namespace or not name or (slash and not namespace):
         parser.error(f"{asked.jobflow!r} is no NAMESPACE/NAME")
-    asked.key = Key(namespace or asked.namespace or "default", name)
+    asked.name, asked.namespace = name, namespace or asked.namespace
     return asked
 
 

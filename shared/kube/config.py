@@ -88,6 +88,31 @@ async def load(
         raise ConfigError(f"{file} does not look like a kubeconfig") from wrong
 
 
+def namespace_of(kubeconfig: Path | str | None = None, environ: Mapping[str, str] = os.environ) -> str:
+    """The namespace that kubectl would work in: that of the kubeconfig's current context, `default` where it has none.
+
+    Raises ConfigError.
+    """
+    import yaml  # noqa: PLC0415
+
+    files = str(kubeconfig or "") or environ.get("KUBECONFIG", "") or _file_at_home(environ)
+    current, contexts = "", dict[str, Any]()
+    for file in filter(None, files.split(os.pathsep)):
+        try:
+            said = yaml.safe_load(Path(file).expanduser().read_text()) or {}
+            # As in kubectl, the first file that sets a value wins.
+            current = current or said.get("current-context") or ""
+            for context in said.get("contexts") or ():
+                contexts.setdefault(context["name"], context.get("context") or {})
+        except FileNotFoundError:
+            continue
+        except (OSError, yaml.YAMLError) as wrong:
+            raise ConfigError(f"kubeconfig {file} cannot be used: {_first_line(wrong)}") from wrong
+        except (TypeError, KeyError, AttributeError) as wrong:
+            raise ConfigError(f"{file} does not look like a kubeconfig") from wrong
+    return str(contexts.get(current, {}).get("namespace") or "default")
+
+
 def _file_at_home(environ: Mapping[str, str]) -> str:
     file = Path(environ.get("HOME", "/")) / ".kube" / "config"
     return str(file) if file.is_file() else ""

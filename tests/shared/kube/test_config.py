@@ -18,7 +18,7 @@ from kubernetes.aio.config import incluster_config
 from shared.api.meta import Key
 from shared.kube import config
 from shared.kube.client import KubeClient
-from shared.kube.config import ConfigError, load
+from shared.kube.config import ConfigError, load, namespace_of
 from shared.kube.errors import Unauthorized, Unavailable
 from shared.kube.resources import JOBS
 
@@ -282,3 +282,30 @@ async def test_authorities_without_the_newest_extensions_are_trusted(
     assert not connection.tls.verify_flags & ssl.VERIFY_X509_STRICT
     assert connection.tls.check_hostname
     assert connection.tls.verify_mode == ssl.CERT_REQUIRED
+
+
+class TestTheNamespaceThatKubectlWouldWorkIn:
+    def file(self, path: Path, current: str = "", **namespaces: str | None) -> str:
+        contexts = [{"name": name, "context": {"namespace": it} if it else {}} for name, it in namespaces.items()]
+        path.write_text(yaml.safe_dump({"current-context": current, "contexts": contexts}))
+        return str(path)
+
+    def test_it_is_that_of_the_current_context(self, tmp_path: Path) -> None:
+        assert namespace_of(self.file(tmp_path / "a", "mine", other="web", mine="ml"), {}) == "ml"
+
+    def test_it_is_default_where_the_context_has_none(self, tmp_path: Path) -> None:
+        assert namespace_of(self.file(tmp_path / "a", "mine", other="web", mine=None), {}) == "default"
+
+    def test_of_several_files_the_first_that_says_something_wins(self, tmp_path: Path) -> None:
+        first = self.file(tmp_path / "a", "", mine="ml")
+        second = self.file(tmp_path / "b", "mine", mine="web")
+        assert namespace_of(None, {"KUBECONFIG": f"{tmp_path}/none:{first}:{second}"}) == "ml"
+
+    def test_it_is_default_without_any_file(self, tmp_path: Path) -> None:
+        assert namespace_of(None, {"HOME": str(tmp_path)}) == "default"
+
+    @pytest.mark.parametrize("content", ["[1, 2]", "contexts: [{nom: a}]", "{"])
+    def test_a_file_that_is_no_kubeconfig_is_one_clear_line(self, content: str, tmp_path: Path) -> None:
+        (tmp_path / "a").write_text(content)
+        with pytest.raises(ConfigError, match=str(tmp_path / "a")):
+            namespace_of(tmp_path / "a", {})
