@@ -1,8 +1,8 @@
 """Which fields a JobFlow and a JobTemplate have, for those that they have not.
 
-Where the API server knows the fields, kubectl refuses others (`--validate=strict`, its default). The models of
-`shared.api` have every field that our CRDs have, but for what the CRDs leave open: a task's `template`, a volume's
-`volumeClaim`, and `patch.spec`.
+Where the API server knows the fields, kubectl refuses others (`--validate=strict`, its default). Our CRDs leave the
+template of a task open, and what is unknown there is lost only when a Job is made of it, whose CRD has its fields. The
+models of `shared.api` have every field of both.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct, inspect
 
-from shared.api.job_spec import JobSpec, Task
+from shared.api.job_spec import JobSpec
 from shared.api.jobflow import Flow, JobFlowSpec
 from shared.api.names import JOBFLOW, JOBTEMPLATE
 from shared.rules.fault import Fault, FieldPath, NearMiss
@@ -67,14 +67,15 @@ class Patch(Struct, frozen=True, rename="camel"):
 
 WHOLE: Final[dict[str, type[Envelope]]] = {JOBFLOW: WholeJobFlow, JOBTEMPLATE: WholeJobTemplate}
 
-INSTEAD: Final[dict[tuple[type, str], inspect.Type]] = {
-    (Flow, "patch"): inspect.type_info(Patch),
-    (Task, "template"): inspect.type_info(Any),
-}
+INSTEAD: Final[dict[tuple[type, str], inspect.Type]] = {(Flow, "patch"): inspect.type_info(Patch)}
 """Fields that are read otherwise than the CRD describes them."""
+
+TEMPLATE: Final = "template"
+"""Of a task: below this, our CRDs know no fields."""
 
 
 UNKNOWN: Final = "Unknown field: kubectl refuses it, and the API server drops it"
+UNKNOWN_IN_TEMPLATE: Final = "Unknown field: Volcano drops it"
 
 
 def unknown_fields(value: Any, wanted: inspect.Type, at: FieldPath) -> Iterator[Fault]:
@@ -87,7 +88,13 @@ def unknown_fields(value: Any, wanted: inspect.Type, at: FieldPath) -> Iterator[
                 if key in fields:
                     yield from unknown_fields(child, INSTEAD.get((option.cls, key), fields[key]), at / key)
                 else:
-                    yield Fault(below(at, key), "FieldValueInvalid", UNKNOWN, near=NearMiss(key, fields))
+                    said = UNKNOWN_IN_TEMPLATE if is_in_template(at) else UNKNOWN
+                    yield Fault(below(at, key), "FieldValueInvalid", said, near=NearMiss(key, fields))
         elif isinstance(option, inspect.VarTupleType) and isinstance(value, list):
             for i, item in enumerate(value):
                 yield from unknown_fields(item, option.item_type, at / i)
+
+
+def is_in_template(at: FieldPath | str) -> bool:
+    """Whether the place is in the pod template of a task, or is that."""
+    return isinstance(at, FieldPath) and TEMPLATE in at.parts

@@ -11,7 +11,7 @@ from shared.rules.fault import METADATA, Fault, FieldPath, invalid
 from shared.rules.near_miss import Lexicon
 from shared.rules.room import A_LABEL
 from shared.rules.rule import Rule
-from webhook.check.fields import WHOLE, Metadata, unknown_fields
+from webhook.check.fields import WHOLE, Metadata, is_in_template, unknown_fields
 from webhook.check.manifests import Manifest, kind_fault
 from webhook.check.tree import DUPLICATE_KEY, KEY_IS_NO_TEXT, MOST_PROBLEMS
 from webhook.check.yaml_text import UNKNOWN_TAG
@@ -46,13 +46,13 @@ def keys_are_texts(manifest: Manifest) -> Iterator[Fault]:
 @Rule
 def fields_are_spelt_right(manifest: Manifest) -> Iterator[Fault]:
     """A field with nearly the name of another is not there: kubectl refuses it, and other clients lose it."""
-    yield from (fault for fault in _unknown_fields(manifest) if _is_near_miss(fault))
+    yield from (fault for fault in _unknown_fields(manifest) if _is_misspelt(fault))
 
 
 @Rule
 def fields_are_known(manifest: Manifest) -> Iterator[Fault]:
-    """A field is one that JobFlows or JobTemplates have: kubectl refuses others, and other clients lose them."""
-    yield from (fault for fault in _unknown_fields(manifest) if not _is_near_miss(fault))
+    """A field is one that JobFlows, JobTemplates or their Pods have. Of others nothing comes."""
+    yield from (fault for fault in _unknown_fields(manifest) if not _is_misspelt(fault))
 
 
 @Rule
@@ -90,7 +90,10 @@ def _unknown_fields(manifest: Manifest) -> Iterator[Fault]:
     yield from islice(unknown_fields(manifest.tree, wanted, FieldPath()), MOST_PROBLEMS)
 
 
-def _is_near_miss(fault: Fault) -> bool:
+def _is_misspelt(fault: Fault) -> bool:
+    """It is plain what was meant. In a pod template it may be a field that Kubernetes has and Volcano has not yet."""
+    if is_in_template(fault.field):
+        return False
     return fault.near is not None and Lexicon(fault.near.among).nearest(fault.near.value) is not None
 
 
