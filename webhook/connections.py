@@ -36,6 +36,10 @@ LULL: Final = 0.5
 FAREWELL: Final = 2.0
 """Seconds that a client has to answer the end of TLS."""
 
+RECEIVED: Final = 32 * 1024
+"""Bytes that the kernel keeps of a connection until they are read, and so the most that are read at once. TLS has buffers
+of that size for as long as a connection lasts: 140 KB for each that ever brought a large review, and 550 without this."""
+
 TIMED_OUT: Final = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -206,6 +210,7 @@ class Listener:
         listening = socket.create_server(
             (host, port), family=family, backlog=self._limits.connections, dualstack_ipv6=dual
         )
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVED)  # those that are accepted have it from here
         listening.setblocking(False)
         self._accepting = self._start(self._accept(listening))
         self._start(self._sweep())

@@ -80,6 +80,8 @@ async def memory(webhook: Served, requests: int) -> int:
     """Whether the memory still grows once it has warmed up, and every answer has the uid of its request."""
     clients = [await Client.connect(webhook) for _ in range(CROWD)]
     numbers = count()
+    for client in clients:  # whose buffers then have the size that they keep
+        await client.post(LARGE)
     await ask_by_name(clients, numbers, requests // 5)
     warm = webhook.resident()
     await ask_by_name(clients, numbers, requests)

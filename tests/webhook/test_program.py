@@ -361,3 +361,20 @@ def test_hostile_bodies_cost_little_memory_and_leave_none_behind(start: Start) -
     assert webhook.get("/readyz")[0] == 200
     assert memory(webhook, "VmHWM") <= 150
     assert eventually(lambda: memory(webhook) - before < 40)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the memory of a process in /proc")
+def test_a_large_review_leaves_little_behind_on_its_connection(start: Start) -> None:
+    """Clients keep connections, and TLS has buffers for each."""
+    webhook = start()
+    body = sent(creation("get", metadata={"annotations": {"a": "x" * 400_000}}))
+    connections = [webhook.connect() for _ in range(100)]
+    for connection in connections:
+        connection.connect()
+    assert b'"allowed":true' in post(connections[0], body).read()
+    before = memory(webhook)
+    for connection in connections[1:]:
+        assert b'"allowed":true' in post(connection, body).read()
+    assert memory(webhook) - before < 25
+    for connection in connections:
+        connection.close()
