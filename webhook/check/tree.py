@@ -7,7 +7,7 @@ counts what the document stands for with its aliases written out, so that a smal
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from shared.rules.fault import Fault, FieldPath, duplicate, quoted
 from webhook.check.scalars import Scalar
@@ -61,10 +61,19 @@ class Place:
         return here
 
 
+class _Size(NamedTuple):
+    """What a value comes to with its aliases written out."""
+
+    values: int = 1
+    text: int = 0
+    height: int = 0
+    """Lists and maps within each other."""
+
+
 class _Open:
     """A list or map that is being built."""
 
-    __slots__ = ("anchor", "key", "key_at", "merges", "place", "seen", "text", "values")
+    __slots__ = ("anchor", "height", "key", "key_at", "merges", "place", "seen", "text", "values")
 
     def __init__(self, place: Place, anchor: str | None) -> None:
         self.place = place
@@ -75,13 +84,13 @@ class _Open:
         self.seen = set[str]()
         self.values = 1
         self.text = 0
+        self.height = 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Anchored:
     place: Place
-    values: int
-    text: int
+    size: _Size
 
 
 MERGE: Final = "<<"
@@ -110,8 +119,8 @@ class Builder:
         inside.seen.add(text)
         inside.key, inside.key_at = text, at
         if anchor:
-            self._anchors[anchor] = _Anchored(Place(at, key, written), 1, len(text))
-        self._count(at, 1, len(text))
+            self._anchors[anchor] = _Anchored(Place(at, key, written), _Size(text=len(text)))
+        self._count(at, _Size(text=len(text)))
 
     def merge_key(self, at: int) -> None:
         """The key `<<`: the map that is open takes over what comes next."""
@@ -120,13 +129,13 @@ class Builder:
 
     def scalar(self, at: int, value: Scalar, written: str | None = None, anchor: str | None = None) -> None:
         """A value that is neither list nor map; `written` if that is another text than its value."""
-        size = len(value) if isinstance(value, str) else 0
-        self._put(Place(self._field_at(at), value, written), at, 1, size, anchor)
+        size = _Size(text=len(value) if isinstance(value, str) else 0)
+        self._put(Place(self._field_at(at), value, written), at, size, anchor)
 
     def open(self, at: int, container: "list[Any] | dict[str, Any]", anchor: str | None = None) -> None:
         """A list or a map begins."""
         if len(self._open) >= DEEPEST:
-            raise UnreadableError(f"must not be nested deeper than {DEEPEST}", at)
+            raise UnreadableError(_TOO_DEEP, at)
         if anchor:
             self._anchors[anchor] = None
         self._open.append(_Open(Place(self._field_at(at), container), anchor))
@@ -134,7 +143,7 @@ class Builder:
     def close(self, at: int) -> None:
         """The list or map that was begun last ends."""
         done = self._open.pop()
-        self._put(done.place, at, done.values, done.text, done.anchor)
+        self._put(done.place, at, _Size(done.values, done.text, done.height), done.anchor)
 
     def alias(self, at: int, name: str) -> None:
         """What stands under an anchor, once more."""
@@ -149,7 +158,7 @@ class Builder:
             self.key(at, there.value, str(there.value))
             return
         place = Place(self._field_at(at), there.value, there.written, there.below)
-        self._put(place, at, anchored.values, anchored.text, None)
+        self._put(place, at, anchored.size, None)
 
     def problem(self, fault: Fault, rule: str) -> None:
         """Note what is wrong in the text itself, and cannot be seen any more in what it stands for."""
@@ -191,13 +200,13 @@ class Builder:
         inside = self._open[-1] if self._open else None
         return at if inside is None or inside.key is None else inside.key_at
 
-    def _put(self, place: Place, at: int, values: int, text: int, anchor: str | None) -> None:
+    def _put(self, place: Place, at: int, size: _Size, anchor: str | None) -> None:
         if anchor:
-            self._anchors[anchor] = _Anchored(place, values, text)
+            self._anchors[anchor] = _Anchored(place, size)
         if not self._open:
             self.document = place
             return
-        self._count(at, values, text)
+        self._count(at, size)
         inside = self._open[-1]
         into = inside.place
         if type(into.value) is list:
@@ -212,14 +221,18 @@ class Builder:
             into.below[inside.key] = place
         inside.key, inside.merges = None, False
 
-    def _count(self, at: int, values: int, text: int) -> None:
+    def _count(self, at: int, size: _Size) -> None:
         inside = self._open[-1]
-        inside.values += values
-        inside.text += text
+        inside.values += size.values
+        inside.text += size.text
+        inside.height = max(inside.height, size.height + 1)
+        if len(self._open) + size.height > DEEPEST:
+            raise UnreadableError(_TOO_DEEP, at)
         if inside.values > MOST_VALUES or inside.text > MOST_TEXT:
             raise UnreadableError(_TOO_MUCH, at)
 
 
+_TOO_DEEP: Final = f"must not be nested deeper than {DEEPEST}, aliases counted where they stand"
 _TOO_MUCH: Final = (
     f"must not stand for more than {MOST_VALUES} values and {MOST_TEXT} characters, aliases counted where they stand"
 )

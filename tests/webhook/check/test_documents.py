@@ -206,6 +206,8 @@ BOMBS = {
     + "".join(f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)),
     "texts": f"a: &a {'x' * 500_000}\nb: [{','.join(['*a'] * 10_000)}]\n",
     "merges": "a: &a {" + ",".join(f"k{i}: 1" for i in range(1000)) + "}\n" + "b:\n" + "  - <<: *a\n" * 5_000,
+    "stairs": "a0: &a0 [x]\n" + "".join(f"a{i + 1}: &a{i + 1} [*a{i}]\n" for i in range(DEEPEST)),
+    "stairs of maps": "a0: &a0 {x: y}\n" + "".join(f"a{i + 1}: &a{i + 1} {{x: *a{i}}}\n" for i in range(DEEPEST)),
     "lists": "a: " + "[" * 400_000,
     "maps": "a: " + "{a: " * 200_000,
     "items": "- " * 300_000,
@@ -234,6 +236,14 @@ def test_no_tag_makes_anything(tag: str) -> None:
         ("a", "tags-are-known"),
         ("b", "tags-are-known"),
     ]
+
+
+def test_aliases_may_be_as_deep_as_what_is_written() -> None:
+    stairs = "a0: &a0 [x]\n" + "".join(f"a{i + 1}: &a{i + 1} [*a{i}]\n" for i in range(DEEPEST - 2))
+    assert values(stairs)
+    last = DEEPEST - 1
+    with pytest.raises(UnreadableError):
+        values(f"{stairs}a{last}: [*a{last - 1}]\n")
 
 
 def test_a_document_may_be_as_deep_as_a_review() -> None:
