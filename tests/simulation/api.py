@@ -190,6 +190,8 @@ class Api:
         self.page = 0
         """Objects in a page of a list, if less than was asked for."""
         self.admission: Callable[[Call], Refusal | None] = lambda _: None
+        self.hung: list[asyncio.Future[Answer]] = []
+        """Answers that nobody will get, and nobody is told."""
         self._number = 0
         self._lists: dict[str, tuple[int, list[Object]]] = {}
         store.watchers.append(lambda _: self.pump())
@@ -212,7 +214,8 @@ class Api:
 
     async def ask(self, call: Call) -> Answer:
         """Send it, wait for the answer, and get it."""
-        self.note(call, str(call), loud=call.is_write)
+        said = (call.request.body or b"").decode() if call.verb == "patch" else ""
+        self.history.note(self.loop.time(), call.process.name, str(call), loud=call.is_write, aside=said)
         fate = self.weather.fate(call)
         self.judge.sent(call)
         answer: asyncio.Future[Answer] = self.loop.create_future()
@@ -236,6 +239,7 @@ class Api:
         if not fate.arrives or not fate.answered:
             self.note(call, f"{call} {'is done, but its answer' if fate.arrives else 'itself'} is lost")
             if fate.hangs:
+                self.hung.append(answer)
                 return
             result = Unavailable("the connection was reset", reason="ConnectionFailed")
         elif fate.refusal:
@@ -377,6 +381,22 @@ class Api:
         status = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"}
         watch.arrived.append((msgspec.json.encode({"type": "ERROR", "object": status}) + b"\n", None))
         watch.end()
+
+    def reset(self) -> None:
+        """The network is well again: whoever waits in vain is told so."""
+        hung, self.hung = self.hung, []
+        for answer in hung:
+            _settle(answer, Unavailable("the connection was reset", reason="ConnectionFailed"))
+
+    def is_followed(self, process: Process) -> bool:
+        """The process watches everything, and has heard of all there is."""
+        heard = [
+            watch.resource
+            for watch in self.watches
+            if watch.process is process and not watch.ended and not watch.sent and not watch.arrived
+            if watch.next == len(self.store.history)
+        ]
+        return {"jobflows", "jobtemplates", "jobs"} <= set(heard)
 
     def forget(self, process: Process) -> None:
         """The process is no more, and its connections are closed."""

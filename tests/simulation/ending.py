@@ -38,7 +38,17 @@ def unsettled(sim: "Simulation") -> list[str]:
         owner = owner_of(job)
         if owner and owner["uid"] in sim.oracle.truth.flows and sim.store.find("jobflows", owner["uid"]) is None:
             left.append(f"Job {key_of(job).name} is an orphan")
-    return left + list(_templates(sim)) + [f"{replica.name} is not up" for replica in sim.replicas if not replica.is_up]
+    if sim.loop.time() < sim.volcano.busy_until:
+        left.append("Jobs are at work")
+    return left + list(_templates(sim)) + list(_programs(sim))
+
+
+def _programs(sim: "Simulation") -> Iterator[str]:
+    for replica in sim.replicas:
+        if replica.process is None or not replica.is_up:
+            yield f"{replica.name} is not up"
+        elif not sim.api.is_followed(replica.process):
+            yield f"{replica.name} does not know all there is"
 
 
 def _of_flow(sim: "Simulation", flow: FlowTruth) -> Iterator[str]:
@@ -55,7 +65,7 @@ def _of_flow(sim: "Simulation", flow: FlowTruth) -> Iterator[str]:
             yield f"{left} should have been deleted"
     if phase not in ("Succeed", "Failed"):
         yield from _unfinished(sim, flow, obj, jobs)
-    yield from _status(flow, obj.get("status") or {}, jobs)
+    yield from _status(sim, flow, obj.get("status") or {}, jobs)
 
 
 def _unfinished(sim: "Simulation", flow: FlowTruth, obj: Object, jobs: dict[str, Object]) -> Iterator[str]:
@@ -65,7 +75,7 @@ def _unfinished(sim: "Simulation", flow: FlowTruth, obj: Object, jobs: dict[str,
         if said not in ("SpecInvalid", "JobFailed", "JobLost"):
             yield f"its spec is invalid, and it says {said}"
         return
-    states = {entry: _state(flow, entry, jobs) for entry in flow.entries}
+    states = {entry: _state(sim, flow, entry, jobs) for entry in flow.entries}
     if any(state in (*FAILURES, "Lost") for state in states.values()):
         yield f"is {flow.phase() or 'nothing'}, with {states}"
     if states and all(state == "Completed" for state in states.values()):
@@ -74,14 +84,12 @@ def _unfinished(sim: "Simulation", flow: FlowTruth, obj: Object, jobs: dict[str,
         if states[entry] is None and all(states[target] == "Completed" for target in targets):
             if not _is_held_up(sim, flow, entry):
                 yield f"{entry} should have been started"
-    if any(state in ("", "Pending", "Running", "Restarting", "Completing") for state in states.values()):
-        yield f"Jobs are at work: {states}"
 
 
-def _state(flow: FlowTruth, entry: str, jobs: dict[str, Object]) -> str | None:
-    """The state of an entry that is true, None if its Job was never created."""
+def _state(sim: "Simulation", flow: FlowTruth, entry: str, jobs: dict[str, Object]) -> str | None:
+    """The state of an entry that is true, None if its Job was never created, as far as anybody can know."""
     own, name = flow.own(entry), flow.job_name(entry)
-    if not own:
+    if not own or _unseen(sim, flow, name):
         return None
     if name in jobs:
         return phase_of(jobs[name])
@@ -106,7 +114,9 @@ def _own_jobs(sim: "Simulation", flow: FlowTruth) -> dict[str, Object]:
     return {key_of(job).name: job for job in every if owner_uid(job) == flow.uid and job["metadata"]["uid"] in sim.oracle.truth.jobs}
 
 
-def _status(flow: FlowTruth, status: Any, jobs: dict[str, Object]) -> Iterator[str]:
+def _status(
+    sim: "Simulation", flow: FlowTruth, status: Any, jobs: dict[str, Object]
+) -> Iterator[str]:
     """What the status says that is not so."""
     told = {entry["name"]: entry.get("state", "") for entry in status.get("jobStatusList") or ()}
     lists = {name: listed for listed in LISTS for name in status.get(listed) or ()}
@@ -117,13 +127,16 @@ def _status(flow: FlowTruth, status: Any, jobs: dict[str, Object]) -> Iterator[s
         if told.get(name) == phase and lists.get(name) != LIST_OF.get(phase, "unKnowJobs"):
             yield f"{name} is {phase} and is in {lists.get(name)}"
     for name in flow.jobs:
-        if name not in told and not flow.tampered and not _window(flow, name):
+        if name not in told and not flow.tampered and not _unseen(sim, flow, name):
             yield f"{name} was created and is not told of"
 
 
-def _window(flow: FlowTruth, name: str) -> bool:
-    """It came and went unseen: the known window."""
-    return all(job.gone_at is not None for job in flow.jobs[name]) and name not in flow.listed
+def _unseen(sim: "Simulation", flow: FlowTruth, name: str) -> bool:
+    """The Jobs of that name came and went, and nobody who runs was ever shown one: the known window."""
+    if name in flow.listed or not all(job.lost for job in flow.jobs[name]):
+        return False
+    running = (sim.oracle.knowledge(replica.process) for replica in sim.replicas if replica.process)
+    return all(known.jobs.isdisjoint(job.uid for job in flow.jobs[name]) for known in running)
 
 
 def _templates(sim: "Simulation") -> Iterator[str]:

@@ -14,6 +14,8 @@ class Entry(NamedTuple):
     what: str
     loud: bool
     """Worth a line for whoever reads a history; the rest, reads and deliveries, counts for its identity alone."""
+    aside: str = ""
+    """What is told when everything is to be told."""
 
 
 class History:
@@ -22,9 +24,9 @@ class History:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
 
-    def note(self, at: float, who: str, what: str, *, loud: bool = True) -> None:
+    def note(self, at: float, who: str, what: str, *, loud: bool = True, aside: str = "") -> None:
         """Something has happened."""
-        self.entries.append(Entry(at, who, what, loud))
+        self.entries.append(Entry(at, who, what, loud, aside))
 
     def digest(self) -> str:
         """Equal for identical histories alone."""
@@ -34,7 +36,7 @@ class History:
     def text(self, *, everything: bool = False) -> str:
         """For a person to read: seconds since the beginning, who, what."""
         return "\n".join(
-            f"{entry.at - BEGINNING:9.3f}  {entry.who:<14} {entry.what}"
+            f"{entry.at - BEGINNING:9.3f}  {entry.who:<14} {entry.what}  {entry.aside if everything else ''}".rstrip()
             for entry in self.entries
             if entry.loud or everything
         )

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from pprint import pformat
 from random import Random
 from typing import Final
 
@@ -15,7 +16,7 @@ from controller.settings import ControllerSettings
 from shared.api.times import format_time
 from shared.kube.transport import Answer
 from tests.simulation import ending
-from tests.simulation.api import Api, Call
+from tests.simulation.api import ASIDE, Api, Call
 from tests.simulation.history import History
 from tests.simulation.loop import BEGINNING, BusyLoopError, Process, SeededLoop
 from tests.simulation.oracle import Oracle
@@ -55,6 +56,11 @@ class Result:
                 str(self.plan),
                 "HISTORY",
                 self.history.text(everything=everything),
+                "STATUSES IN THE END",
+                *(
+                    f"{flow.name} {pformat(flow.latest.get('status'), width=140, compact=True)}"
+                    for flow in self.oracle.truth.present()
+                ),
                 "VIOLATIONS",
                 *self.violations,
                 f"once more: python -m tests.simulation --workload {self.plan.workload} --seed {self.plan.seed} --replay",
@@ -140,7 +146,7 @@ class Simulation:
 
     def stays(self) -> None:
         """At rest nothing is written any more, and nothing changes."""
-        self.loop.run_until_time(max(self.loop.time(), self.volcano.busy_until) + SOON_WRITTEN)
+        self.loop.run_until_time(self.loop.time() + SOON_WRITTEN)
         before = len(self.oracle.writes)
         self.loop.run_until_time(self.loop.time() + STAYS)
         for what in ending.unsettled(self):
@@ -185,7 +191,7 @@ class Simulation:
     # The judge: the oracle, and whoever kills programs at a certain write
 
     def sent(self, call: Call) -> None:
-        if not self.sky.is_calm and call.verb not in ("list", "watch"):
+        if not self.sky.is_calm and call.verb not in ("list", "watch") and call.resource not in ASIDE:
             self._requests += 1
             if self._requests in self.plan.weather.raises:
                 self.api.note(call, f"{call} raises what nobody foresees")

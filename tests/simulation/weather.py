@@ -47,6 +47,7 @@ class Sky:
         for watch in self._api.watches:
             watch.stalled = False
         self._api.pump()
+        self._api.reset()
 
     # What the API asks
 
