@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from io import TextIOWrapper
 from typing import Final, TextIO
 
 from shared import __version__
@@ -48,6 +49,8 @@ aliases written out, or nested deeper than {DEEPEST}.
 def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
     """Check what the arguments name, print the report to standard output, and return the exit code."""
     asked = _parser(program).parse_args(arguments)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files are in it, whatever the locale
     reading = read_all(sources(asked.files), asked.namespace or DEFAULT_NAMESPACE)
     report = check(reading, max_flows=asked.max_flows, namespace=asked.namespace)
     try:

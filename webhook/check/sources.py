@@ -65,6 +65,8 @@ def _read(path: str) -> Source:
 
 
 def _read_input() -> Source:
+    if sys.stdin is None:
+        return Source(STANDARD_INPUT, error="there is no standard input")
     try:
         return _limited(STANDARD_INPUT, sys.stdin.buffer.read(MOST_BYTES + 1))
     except OSError as error:

@@ -32,12 +32,18 @@ def read_yaml(text: str, offset: int = 0, loader: Any = _LOADER) -> Builder:
             _take(event, offset + _index(event.start_mark), builder)
     except yaml.MarkedYAMLError as wrong:
         mark = wrong.problem_mark or wrong.context_mark
-        said = f"{wrong.problem}, {wrong.context}" if wrong.context else str(wrong.problem)
-        raise UnreadableError(said, offset + (mark.index if mark else 0)) from None
+        at = _index(mark) if mark else 0
+        raise UnreadableError(_said(wrong, text[at : at + 1]), offset + at) from None
     except yaml.reader.ReaderError as wrong:
         at = next((i for i, char in enumerate(text) if not _is_printable(char)), 0)
         raise UnreadableError(f"must not have the control character {quoted(chr(_code(wrong)))}", offset + at) from None
     return builder
+
+
+def _said(wrong: yaml.MarkedYAMLError, char: str) -> str:
+    if char == "\t":
+        return "a tab must not stand here: YAML is indented with blanks alone"
+    return f"{wrong.problem}, {wrong.context}" if wrong.context else str(wrong.problem)
 
 
 def _index(mark: Any) -> int:

@@ -137,6 +137,14 @@ def test_names_of_files_cannot_forge_lines(folder: Folder) -> None:
     assert "\x1b" not in done.stdout
 
 
+def test_no_standard_input_and_no_letters_of_the_locale_are_no_trouble(folder: Folder) -> None:
+    folder.put("\u00e9.yaml", WRONG)
+    command = f"PYTHONIOENCODING=ascii {sys.executable} -m webhook check - \u00e9.yaml <&-"
+    done = subprocess.run(["bash", "-c", command], cwd=folder.path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout.startswith("-:1:1: there is no standard input\n\\xe9.yaml:5: ")
+
+
 def test_it_does_not_complain_where_nobody_reads_on(folder: Folder) -> None:
     folder.put("a.yaml", jobflow("\n" + "".join(f"  - name: A{i}\n" for i in range(3000))))
     command = f"{sys.executable} -m webhook check --max-flows 5000 a.yaml | head -1"

@@ -132,6 +132,12 @@ def test_a_helm_template_is_told_as_such(name: str) -> None:
     assert "{{" in text.splitlines()[line - 1]
 
 
+def test_tabs_are_told_as_such() -> None:
+    with pytest.raises(UnreadableError, match="a tab must not stand here") as caught:
+        values(REFUSED["tabs as indentation"])
+    assert REFUSED["tabs as indentation"][caught.value.at] == "\t"
+
+
 def test_braces_in_a_text_are_nobodys_template() -> None:
     with pytest.raises(UnreadableError) as caught:
         values(A + 'spec: "{{ x }}"\na:\n  b: 1\n  c: 2\n  d: 3\n e: 4\n')
