@@ -168,7 +168,11 @@ def _reasons(
         if problem.reason == NAME_CONFLICT:
             yield Reason(Kind.CONFLICT, f'a Job "{job}" exists that is not of this JobFlow; delete it')
         else:
-            first = [event for event in facts.events if event.reason == JOB_REFUSED and job in event.message]
+            first = [
+                event
+                for event in facts.events
+                if event.reason == JOB_REFUSED and f"{flow.name} waits: " in event.message
+            ]
             since = parse_time(first[-1].first_seen) if first else None
             yield Reason(Kind.REFUSED, f"the API server refuses its Job: {problem.message}", since=since)
 

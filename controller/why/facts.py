@@ -104,16 +104,18 @@ def tells_refusals(jobflow: JobFlow) -> bool:
 
 def refusals_told(jobflow: JobFlow) -> dict[str, str]:
     """The API server's words for each entry whose Job it refused, as far as `status.state.message` tells them."""
-    state = jobflow.status.state
-    if not tells_refusals(jobflow) or not state.message:
-        return {}
+    return refusals_in(jobflow.status.state.message or "", jobflow) if tells_refusals(jobflow) else {}
+
+
+def refusals_in(message: str, jobflow: JobFlow) -> dict[str, str]:
+    """The refusals that a message of the controller tells of: `get waits: exceeded quota; clean waits: denied`."""
     names = [flow.name for flow in jobflow.flows]
-    begins = sorted((at, name) for name in names if (at := _place(state.message, name)) >= 0)
+    begins = sorted((at, name) for name in names if (at := _place(message, name)) >= 0)
     told: dict[str, str] = {}
-    for (at, name), (end, _) in zip(begins, [*begins[1:], (len(state.message), "")], strict=True):
-        words = state.message[at + len(name) + len(_WAITS) : end].rstrip("; ")
+    for (at, name), (end, _) in zip(begins, [*begins[1:], (len(message), "")], strict=True):
+        words = message[at + len(name) + len(_WAITS) : end].rstrip("; ")
         if not words.startswith(_OTHERS):
-            told[name] = words.split("; and ")[0] if end == len(state.message) and words.endswith(" more") else words
+            told[name] = words.split("; and ")[0] if end == len(message) and words.endswith(" more") else words
     return told
 
 

@@ -7,7 +7,7 @@ is, and `get` of podgroups.scheduling.volcano.sh.
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
@@ -19,15 +19,14 @@ from controller.jobflow.plan import template_version
 from controller.jobflow.progress import progress_of, unaccounted
 from controller.jobflow.snapshot import Problem, Snapshot
 from controller.jobflow.triggers import OWNER, owner_uids
-from controller.why.facts import Facts, refusals_told, runs_by_template, tells_refusals
+from controller.why.facts import Facts, refusals_in, refusals_told, runs_by_template, tells_refusals
 from controller.why.objects import EVENTS, LEASES, PODGROUPS, WHOLE_JOBFLOWS, WHOLE_JOBS, Event, WholeJob, WholeJobFlow
 from controller.why.words import listed
 from shared.api.job import Job, JobPhase
 from shared.api.jobflow import JobFlow
 from shared.api.jobtemplate import JobTemplate
 from shared.api.meta import Key
-from shared.api.times import parse_duration
-from shared.flow.names import child_name
+from shared.api.times import parse_duration, parse_time
 from shared.kube.cache import Cache
 from shared.kube.client import KubeClient
 from shared.kube.errors import ApiError, Forbidden, NotFound, Unavailable
@@ -43,6 +42,10 @@ ASKED_ABOUT: Final = 5
 
 PODGROUP_OF_JOB: Final = "{name}-{uid}"
 """How Volcano names the PodGroup of a Job."""
+
+
+OF_LATE: Final = timedelta(minutes=5)
+"""How old an Event may be that is to stand for the present. The controller tells of what lasts more often."""
 
 
 class NoJobFlow(Exception):
@@ -96,21 +99,24 @@ def _fill(cache: Any, objects: Iterable[Any]) -> None:
 
 
 def _problems(seen: Snapshot, events: Iterable[Event]) -> dict[str, Problem]:
-    """Refusals that the status tells of, and where it has no room for all of them, Events."""
-    told = refusals_told(seen.jobflow)
-    if tells_refusals(seen.jobflow):
-        refused = [event.message for event in events if event.reason == JOB_REFUSED]
-        states = progress_of(seen).states
-        for flow in seen.jobflow.flows:
-            job = child_name(seen.jobflow.name, flow.name)
-            if flow.name not in told and flow.name not in states:
-                words = next((message for message in refused if f'"{job}"' in message), None)
-                if words:
-                    told[flow.name] = words
+    """Refusals that the status tells of; where it has no room for all of them, or none for any, those of Events.
+
+    Volcano's own CRD drops the reason from the status. Then an Event of late stands for it.
+    """
+    jobflow = seen.jobflow
+    told = refusals_told(jobflow)
+    ours = jobflow.status.observed_generation is not None
+    if tells_refusals(jobflow) or not ours:
+        for event in events:
+            seen_at = parse_time(event.last_seen)
+            recent = seen_at is not None and seen.now - seen_at < OF_LATE
+            if event.reason == JOB_REFUSED and (ours or recent):
+                told = refusals_in(event.message, jobflow) | told
+    started = progress_of(seen).states
     return {
         name: Problem(JOB_REFUSED, words, template_version(template), waits=True)
         for name, words in told.items()
-        if (template := seen.templates.get(name))
+        if name not in started and (template := seen.templates.get(name))
     }
 
 

@@ -65,16 +65,14 @@ def test_the_root_cause_comes_first_with_the_chain_to_what_waits_for_it(ns: Work
 def test_what_somebody_has_to_mend_is_named(ns: Workspace, closed_queue: ValidatingWebhook) -> None:
     ns.kubectl.apply(a_job("etl-count"), *jobtemplates("get", "clean", "count"), DIAMOND)
     ns.play("etl-get", "Completed")
-    if ns.has_our_status:
-        assert eventually(lambda: "JobRefused" in [kind for kind, _, _ in causes(ns)])
+    assert eventually(lambda: "JobRefused" in [kind for kind, _, _ in causes(ns)])
 
     found = {kind: names for kind, names, _ in causes(ns)}
 
     assert found["JobNameConflict"] == ["count"]
     assert found["TemplateNotFound"] == ["train"]
-    if ns.has_our_status:
-        assert found["JobRefused"] == ["clean"]
-        assert "queue `default` status is `Closed`" in " ".join(why(ns, "clean").stdout.split())
+    assert found["JobRefused"] == ["clean"]
+    assert "queue `default` status is `Closed`" in " ".join(why(ns, "clean").stdout.split())
 
 
 def test_durations_of_earlier_runs_of_the_same_templates_make_the_estimate(ns: Workspace) -> None:

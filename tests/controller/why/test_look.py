@@ -67,10 +67,10 @@ def a_child(flow: str, phase: str, *, uid: str = "uid-of-etl", **status: Any) ->
     }
 
 
-def an_event(uid: str, reason: str, message: str, kind: str = "Warning") -> dict[str, Any]:
+def an_event(uid: str, reason: str, message: str, kind: str = "Warning", *, at: str = "11:58") -> dict[str, Any]:
     metadata = {"name": f"{uid}.1", "namespace": "ml"}
-    at = "2026-03-01T11:58:00.000000Z"
-    about = {"involvedObject": {"uid": uid}, "type": kind, "reason": reason, "message": message, "eventTime": at}
+    time = f"2026-03-01T{at}:00.000000Z"
+    about = {"involvedObject": {"uid": uid}, "type": kind, "reason": reason, "message": message, "eventTime": time}
     return {"metadata": metadata, **about}
 
 
@@ -129,10 +129,28 @@ async def test_a_refusal_is_told_in_the_words_of_the_status() -> None:
 
 async def test_one_that_the_status_has_no_room_for_in_those_of_an_event() -> None:
     served = a_cluster("get", "put", reason="JobRefused", message="put waits: no; and 7 more")
-    served[EVENTS] = [an_event("uid-of-etl", "JobRefused", 'Job "etl-get" was refused: exceeded quota: gpus')]
+    served[f"{JOBFLOWS}/etl"]["status"]["observedGeneration"] = 1
+    served[EVENTS] = [an_event("uid-of-etl", "JobRefused", "get waits: exceeded quota: gpus", at="09:00")]
     (reason,) = (await told(served)).entries["get"].reasons
     assert (reason.kind, "exceeded quota: gpus" in reason.text) == ("JobRefused", True)
-    assert f"{reason.since:%H:%M}" == "11:58"
+    assert f"{reason.since:%H:%M}" == "09:00"
+
+
+@pytest.mark.parametrize(
+    ("generation", "at", "kinds"),
+    [
+        pytest.param(None, "11:58", ["JobRefused"], id="Volcano's CRD, told of late"),
+        pytest.param(None, "11:40", [], id="Volcano's CRD, told long ago"),
+        pytest.param(1, "11:58", [], id="our CRD, whose status tells of none any more"),
+    ],
+)
+async def test_without_a_reason_in_the_status_an_event_of_late_stands_for_it(
+    generation: int | None, at: str, kinds: list[str]
+) -> None:
+    served = a_cluster("get")
+    served[f"{JOBFLOWS}/etl"]["status"]["observedGeneration"] = generation
+    served[EVENTS] = [an_event("uid-of-etl", "JobRefused", "get waits: exceeded quota: gpus", at=at)]
+    assert [reason.kind for reason in (await told(served)).entries["get"].reasons] == kinds
 
 
 async def test_of_a_pending_job_volcanos_scheduler_is_asked() -> None:
