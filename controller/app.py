@@ -50,6 +50,10 @@ JOBFLOW_PAGE = 100
 """JobFlows per page of a list: with their status they may take a megabyte each."""
 
 
+LAST_EVENTS = 0.5
+"""Seconds that writing the last Events may take at the end."""
+
+
 class Controller:
     """The controller in one process, all but what speaks to operators."""
 
@@ -160,8 +164,13 @@ class Controller:
             await stop.wait()
             self._hurry()
             await asyncio.gather(*(workers.stop() for workers in self.workers))
-            for each in (work, election, *watching):
+            for each in (work, *watching):
                 each.cancel()
+            await asyncio.wait([work])
+            if self._leads.is_set():
+                await self._events.finish(LAST_EVENTS)
+            # The lease goes last: until then it is renewed, and nobody else writes.
+            election.cancel()
             await asyncio.wait([election])
             if self._leader:
                 await self._leader.release()

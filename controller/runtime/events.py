@@ -2,12 +2,14 @@
 
     events.tell(regarding, told)    # at once, whatever becomes of it
     await events.run()              # writes them, for ever
+    await events.finish(0.5)        # before the end
 
 Whoever tells never waits and never hears of a failure: an Event is a service to people, and no work depends on it.
 """
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -105,12 +107,27 @@ class Events:
                 await self._wait(None if due is None else due - self._monotonic())
                 continue
             await self._rate.turn()
-            waiting = self._telling.take(self._monotonic())
-            try:
-                if waiting:
-                    await self._write(waiting)
-            except Exception:
-                log.exception("event not written")  # work goes on without it, and the next ones may be better
+            await self._write_next(self._monotonic())
+
+    async def finish(self, within: float) -> None:
+        """Write what waits, without waiting for more of its kind, as far as that takes no longer than `within`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while self._telling.next_due() is not None:
+                    await self._rate.turn()
+                    await self._write_next(math.inf)
+
+    async def _write_next(self, now: float) -> None:
+        waiting = self._telling.take(now)
+        if waiting is None:
+            return
+        try:
+            await self._write(waiting)
+        except asyncio.CancelledError:
+            self._telling.put_back(waiting, self._monotonic())
+            raise
+        except Exception:
+            log.exception("event not written")  # work goes on without it, and the next ones may be better
 
     async def _wait(self, seconds: float | None) -> None:
         try:

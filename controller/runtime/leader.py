@@ -20,7 +20,7 @@ from typing import Final, NoReturn
 import msgspec
 from prometheus_client import CollectorRegistry, Gauge
 
-from controller.runtime.election import JSON, Sight, Terms, claimed, new_lease, released, renewed
+from controller.runtime.election import JSON, NEVER, Sight, Terms, claimed, new_lease, released, renewed
 from shared.api.meta import Key
 from shared.kube.client import KubeClient
 from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
@@ -31,6 +31,9 @@ log = logging.getLogger(__name__)
 
 RELEASE_WITHIN: Final = 1.0
 """Seconds that giving the Lease back may take: the program is asked to end, and others find out by themselves."""
+
+AGAIN: Final = 60.0
+"""Seconds after which trouble that lasts is logged again."""
 
 HUNG: Final = 5.0
 """Seconds past its deadline after which a leader that has not ended by itself never will."""
@@ -101,6 +104,7 @@ class Leader:
         self._until: float | None = None
         """Until when we lead; None while we do not."""
         self._told = ""
+        self._told_at = NEVER
 
     @property
     def leads(self) -> bool:
@@ -190,7 +194,7 @@ class Leader:
         wanted = claimed(self._stored or new_lease(self.lease), self.identity, self._terms, self._clock())
         try:
             await (self._put(wanted) if self._stored is not None else self._create(wanted))
-        except (AlreadyExists, Conflict, NotFound):
+        except (AlreadyExists, Conflict):
             self._tell("another was faster to claim the lease")
             return False
         self._until = asked_at + self._terms.renew_deadline
@@ -258,10 +262,10 @@ class Leader:
         return {"lease": str(self.lease), "identity": self.identity, **more}
 
     def _tell(self, what: str, **more: object) -> None:
-        """Log it, but not again while it stays the same."""
-        told = f"{what} {more}"
-        if told != self._told:
-            self._told = told
+        """Log it, but while it stays the same not again, or trouble not before a minute has passed."""
+        told, now = f"{what} {more}", self._monotonic()
+        if told != self._told or ("error" in more and now - self._told_at >= AGAIN):
+            self._told, self._told_at = told, now
             log.log(logging.WARNING if "error" in more else logging.INFO, what, extra=self._about(**more))
 
 

@@ -239,3 +239,28 @@ async def test_events_lie_beside_their_object(teller: Teller) -> None:
     assert {key.namespace for key in teller.api.objects["events"]} == {"ml"}
     assert json.loads(request.request.body or b"")["regarding"]["kind"] == "JobFlow"
     assert Key("ml", teller.heard()[0]["metadata"]["name"]) in teller.api.objects["events"]
+
+
+async def test_at_the_end_what_waits_is_written_and_no_longer_than_may_be(teller: Teller) -> None:
+    teller.cheer()
+    await asyncio.sleep(0.1)
+    teller.task.cancel()
+    before = asyncio.get_running_loop().time()
+    await teller.events.finish(0.5)
+    assert asyncio.get_running_loop().time() - before < 0.1
+    assert teller.notes() == ["All 3 Jobs have completed"]
+    teller.api.when("*", "events", no_connection, times=100)
+    teller.warn("no")
+    await teller.events.finish(0.5)
+    assert asyncio.get_running_loop().time() - before < 0.7
+    teller.api.scripts.clear()
+    teller.task = asyncio.create_task(teller.events.run())
+
+
+async def test_an_event_that_was_on_its_way_when_its_writer_was_stopped_is_written_at_the_end(teller: Teller) -> None:
+    teller.api.when("create", "events", lambda _: teller.task.cancel() and None)
+    teller.warn("no")
+    await asyncio.wait([teller.task])
+    await teller.events.finish(0.5)
+    assert teller.notes() == ["no"]
+    teller.task = asyncio.create_task(teller.events.run())
