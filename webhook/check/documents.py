@@ -43,55 +43,53 @@ def decoded(content: bytes) -> str:
         raise UnreadableError("must be text in UTF-8", len(before)) from None
 
 
-def read_documents(text: str) -> Iterator[Builder]:
-    """Every document that is not empty. Raises UnreadableError at the first that cannot be read, after those before."""
-    try:
-        for builder in _json_documents(text) if text.lstrip().startswith("{") else _yaml_documents(text):
-            if builder.document is not None and builder.document.value is not None:
-                yield builder
-    except UnreadableError as wrong:
-        if _has_template(text, wrong.at):
-            raise UnreadableError(wrong.message + HELM_HINT, wrong.at) from None
-        raise
+Read = Builder | UnreadableError
+"""A document, or why it is none."""
+
+
+def read_documents(text: str) -> Iterator[Read]:
+    """Every document that is not empty. Behind one of YAML that cannot be read those that come after it are."""
+    for read in _json_documents(text) if text.lstrip().startswith("{") else _yaml_documents(text):
+        if isinstance(read, UnreadableError):
+            yield UnreadableError(read.message + HELM_HINT, read.at) if _has_template(text, read.at) else read
+        elif read.document is not None and read.document.value is not None:
+            yield read
 
 
 _JSON: Final = re.compile(r'\s*\{\s*["}]')
 
 
-def _json_documents(text: str) -> Iterator[Builder]:
+def _json_documents(text: str) -> Iterator[Read]:
     end = 0
     try:
         for builder, end in read_json(text):  # noqa: B007
             yield builder
     except UnreadableError as wrong:
-        if end and not text[end:].lstrip().startswith("---"):
-            raise
-        try:
-            rest = list(_yaml_documents(text, end))
-        except UnreadableError:
-            if _JSON.match(text):
-                raise wrong from None
-            raise
-        yield from rest
+        rest = list(_yaml_documents(text, end)) if not end or text[end:].lstrip().startswith("---") else [wrong]
+        is_json = _JSON.match(text) and any(isinstance(read, UnreadableError) for read in rest)
+        yield from [wrong] if is_json else rest
 
 
 _SEPARATOR: Final = re.compile(r"^---(.*)$", re.MULTILINE)
 _BLANK: Final = re.compile(r"\s*(?:#.*)?", re.DOTALL)
 
 
-def _yaml_documents(text: str, start: int = 0) -> Iterator[Builder]:
+def _yaml_documents(text: str, start: int = 0) -> Iterator[Read]:
     for separator in _SEPARATOR.finditer(text, start):
-        yield from _yaml_document(text, start, separator.start())
+        yield _yaml_document(text, start, separator.start())
         if not _BLANK.fullmatch(separator.group(1)):
             said = "a line that begins with --- tells documents apart, and has nothing behind it but a comment"
-            raise UnreadableError(said, separator.start())
+            yield UnreadableError(said, separator.start())
         start = separator.end()
-    yield from _yaml_document(text, start, len(text))
+    yield _yaml_document(text, start, len(text))
 
 
-def _yaml_document(text: str, start: int, end: int) -> Iterator[Builder]:
+def _yaml_document(text: str, start: int, end: int) -> Read:
     part = text[start:end].removeprefix("\n\ufeff")
-    yield read_yaml(part, end - len(part))
+    try:
+        return read_yaml(part, end - len(part))
+    except UnreadableError as wrong:
+        return wrong
 
 
 def _has_template(text: str, at: int) -> bool:

@@ -47,7 +47,7 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A file that could not be read to its end."""
+    """A file of which something could not be read."""
 
     file: str
     message: str
@@ -67,7 +67,7 @@ class Reading:
 
 
 def read_all(sources: Iterator[Source], namespace: str = "") -> Reading:
-    """Read every file as far as it goes. Objects without a namespace are in `namespace`."""
+    """Read every file, as much of it as can be read. Objects without a namespace are in `namespace`."""
     reading = Reading([], [], [])
     for source in sources:
         reading.files.append(source.name)
@@ -84,6 +84,9 @@ def _read(source: Source, namespace: str, reading: Reading) -> None:
         text = decoded(source.content)
         lines = Lines(text)
         for document in read_documents(text):
+            if isinstance(document, UnreadableError):
+                reading.unreadable.append(_unreadable(source, document, lines))
+                continue
             for place, problems in _objects(document):
                 kind, api_version = (_text(place.value.get(key)) for key in ("kind", "apiVersion"))
                 if _is_ours(kind, api_version):
@@ -93,7 +96,11 @@ def _read(source: Source, namespace: str, reading: Reading) -> None:
                 else:
                     reading.passed_over += 1
     except UnreadableError as wrong:
-        reading.unreadable.append(Unreadable(source.name, wrong.message, *lines.of(wrong.at)))
+        reading.unreadable.append(_unreadable(source, wrong, lines))
+
+
+def _unreadable(source: Source, wrong: UnreadableError, lines: Lines) -> Unreadable:
+    return Unreadable(source.name, wrong.message, *lines.of(wrong.at))
 
 
 def kind_fault(manifest: Manifest) -> Fault | None:

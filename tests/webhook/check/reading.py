@@ -11,6 +11,7 @@ from webhook.check.judging import check
 from webhook.check.manifests import read_all
 from webhook.check.report import for_people
 from webhook.check.sources import Source
+from webhook.check.tree import Builder, UnreadableError
 
 Json = Any
 
@@ -35,7 +36,16 @@ def the_finding(*texts: str, **about: Any) -> Finding:
 def values(text: str | bytes) -> list[Json]:
     """The documents in a text as JSON."""
     content = text if isinstance(text, bytes) else text.encode()
-    return [each.document.value for each in read_documents(decoded(content)) if each.document]
+    return [each.document.value for each in documents(decoded(content)) if each.document]
+
+
+def documents(text: str) -> list[Builder]:
+    """The documents in a text. Raises UnreadableError where there is one that cannot be read."""
+    read = list(read_documents(text))
+    for each in read:
+        if isinstance(each, UnreadableError):
+            raise each
+    return [each for each in read if isinstance(each, Builder)]
 
 
 class KubectlReader:

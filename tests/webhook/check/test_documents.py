@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from shared.rules.fault import FieldPath
-from tests.webhook.check.reading import KubectlReader, values
-from webhook.check.documents import HELM_HINT, Lines, decoded, read_documents
+from tests.webhook.check.reading import KubectlReader, documents, values
+from webhook.check.documents import HELM_HINT, Lines, decoded
 from webhook.check.tree import DEEPEST, MOST_TEXT, MOST_VALUES, Place, UnreadableError
 from webhook.check.yaml_text import read_yaml
 
@@ -148,7 +148,7 @@ def test_braces_in_a_text_are_nobodys_template() -> None:
 
 
 def place_of(text: str, *path: str | int) -> tuple[int, int]:
-    (read,) = read_documents(text)
+    (read,) = documents(text)
     assert read.document
     found = read.document.get(FieldPath(*path))
     assert found is not None
@@ -170,8 +170,8 @@ def test_a_field_is_where_its_key_is_and_an_item_where_it_begins(line_end: str) 
 def test_places_count_from_the_beginning_of_the_file() -> None:
     text = "a: 1\n---\n\n# b\nb: 2\n--- # c\nc:\n- d\n"
     lines = Lines(text)
-    documents = [read.document for read in read_documents(text) if read.document]
-    assert [lines.of(document.below[key].at) for document, key in zip(documents, "abc", strict=True)] == [
+    found = [read.document for read in documents(text) if read.document]
+    assert [lines.of(document.below[key].at) for document, key in zip(found, "abc", strict=True)] == [
         (1, 1),
         (5, 1),
         (7, 1),
@@ -180,7 +180,7 @@ def test_places_count_from_the_beginning_of_the_file() -> None:
 
 def test_fields_of_json_have_places() -> None:
     text = '{\n\t"a": [1,\n\t {"b": "\\"{"}\n]}\n{"c": 1}'
-    first, second = read_documents(text)
+    first, second = documents(text)
     assert first.document
     assert second.document
     assert Lines(text).of(first.document.nearest(FieldPath("a", 1, "b")).at) == (3, 4)
@@ -235,7 +235,7 @@ def test_bombs_are_refused_at_once(name: str) -> None:
     "tag", ["!!python/object/apply:os.system", "!!python/name:os.system", "!!python/object/new:list", "!own", "!!set"]
 )
 def test_no_tag_makes_anything(tag: str) -> None:
-    (read,) = read_documents(f"a: {tag} [x]\nb: {tag} x\n")
+    (read,) = documents(f"a: {tag} [x]\nb: {tag} x\n")
     assert read.document
     assert read.document.value == {"a": ["x"], "b": "x"}
     assert [(str(fault.field), fault.rule) for fault in read.problems] == [

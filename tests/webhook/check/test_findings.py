@@ -272,9 +272,20 @@ def test_all_faults_are_told_however_many() -> None:
 # Files that cannot be read
 
 
-def test_what_stands_before_the_place_that_cannot_be_read_is_judged() -> None:
-    report = judged(jobflow("[]") + "---\na: [\n---\n" + jobflow("[]"))
-    first, second = report.findings
-    assert (first.line, first.path) == (5, "spec.flows")
-    assert (second.rule, second.line) == ("files-are-readable", 8)
+def test_documents_before_and_after_one_that_cannot_be_read_are_judged() -> None:
+    report = judged(jobflow("[]") + "---\na: [\n---\n" + jobflow("[]", "{name: put}"))
+    assert [(finding.rule, finding.line) for finding in report.findings] == [
+        ("has-flows", 5),
+        ("files-are-readable", 8),
+        ("has-flows", 13),
+    ]
     assert report.exit_code(strict=False) == 2
+
+
+def test_every_document_that_cannot_be_read_is_told() -> None:
+    assert [line.split(" ")[0] for line in said("a: [\n---\nb: ]\n--- x\nc: {\n")] == [
+        "a.yaml:2:1:",
+        "a.yaml:3:4:",
+        "a.yaml:4:1:",
+        "a.yaml:6:1:",
+    ]

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.webhook.check.reading import KubectlReader, values
-from webhook.check.documents import read_documents
+from tests.webhook.check.reading import KubectlReader, documents, values
 from webhook.check.scalars import NoJsonError, plain
 from webhook.check.tree import UnreadableError
 
@@ -43,7 +42,7 @@ def test_times_dates_and_versions_are_texts(text: str) -> None:
 @pytest.mark.parametrize("text", [".inf", "-.Inf", "+.INF", ".nan", ".NaN"])
 def test_what_json_has_not_is_refused_where_it_stands(text: str) -> None:
     with pytest.raises(UnreadableError) as caught:
-        list(read_documents(f"a: 1\nb: {text}\n"))
+        documents(f"a: 1\nb: {text}\n")
     assert caught.value.at == len("a: 1\nb: ")
 
 
