@@ -145,7 +145,13 @@ HTTP = {
     "path": "/ready", "port": 80, "host": "example.com", "scheme": "HTTPS",
     "httpHeaders": [{"name": "Accept", "value": "text/plain"}],
 }  # fmt: skip
-TIMES = {"initialDelaySeconds": 1, "timeoutSeconds": 2, "periodSeconds": 3, "successThreshold": 1, "failureThreshold": 4}
+TIMES = {
+    "initialDelaySeconds": 1,
+    "timeoutSeconds": 2,
+    "periodSeconds": 3,
+    "successThreshold": 1,
+    "failureThreshold": 4,
+}
 
 ENV = [
     {"name": "PLAIN", "value": "1"},

@@ -5,7 +5,7 @@ import json
 import ssl
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from tests.support.kube_apiserver import KubeApiserver
 
@@ -22,6 +22,14 @@ class Offers:
         self._context = ssl.create_default_context(cafile=str(server.ca_file))
         self._headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
         self._own = threading.local()
+        self._opened: list[http.client.HTTPSConnection] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        for connection in self._opened:
+            connection.close()
 
     def refusal(self, path: str, built: Mapping[str, Any]) -> dict[str, Any]:
         """The `Status` with which the object is refused, empty where it is taken."""
@@ -29,6 +37,7 @@ class Offers:
         if connection is None:
             connection = http.client.HTTPSConnection(self._host, context=self._context, timeout=60)
             self._own.connection = connection
+            self._opened.append(connection)
         connection.request("POST", f"{path}?dryRun=All&fieldValidation=Ignore", json.dumps(built), self._headers)
         answer = connection.getresponse()
         body: dict[str, Any] = json.loads(answer.read())

@@ -99,20 +99,20 @@ def typed(schema: dict[str, Any]) -> str:
             return str(other)
 
 
-def published() -> dict[str, Any]:
+def published_by(server: KubeApiserver) -> dict[str, Any]:
     """What a real API server publishes of its core types."""
-    with KubeApiserver(require_binaries(), controller_manager=False) as server:
-        request = urllib.request.Request(
-            f"{server.url}/openapi/v3/api/v1", headers={"Authorization": f"Bearer {server.token}"}
-        )
-        context = ssl.create_default_context(cafile=str(server.ca_file))
-        with urllib.request.urlopen(request, context=context, timeout=30) as answer:
-            found: dict[str, Any] = json.load(answer)
-            return found
+    request = urllib.request.Request(
+        f"{server.url}/openapi/v3/api/v1", headers={"Authorization": f"Bearer {server.token}"}
+    )
+    context = ssl.create_default_context(cafile=str(server.ca_file))
+    with urllib.request.urlopen(request, context=context, timeout=30) as answer:
+        found: dict[str, Any] = json.load(answer)
+        return found
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.support.published_shapes")
     parser.add_argument("--write", action="store_true", required=True, help="make the file anew")
     parser.parse_args()
-    FILE.write_text(made_from(published()))
+    with KubeApiserver(require_binaries(), controller_manager=False) as started:
+        FILE.write_text(made_from(published_by(started)))

@@ -84,6 +84,8 @@ def container_words_are_known(template: JobTemplateInFull) -> Iterator[Fault]:
     for at, container in all_containers(template):
         if container.restart_policy is not None and container.restart_policy not in RESTART_POLICIES:
             yield not_supported(at / "restartPolicy", container.restart_policy, RESTART_POLICIES)
+        elif container.restart_policy is None and container.restart_policy_rules:
+            yield required(at / "restartPolicy", "must be given beside restartPolicyRules")
         if container.termination_message_policy and container.termination_message_policy not in MESSAGE_POLICIES:
             yield not_supported(at / "terminationMessagePolicy", container.termination_message_policy, MESSAGE_POLICIES)
         if container.image_pull_policy and container.image_pull_policy not in PULL_POLICIES:

@@ -187,6 +187,8 @@ def claims_exist(template: JobTemplateInFull) -> Iterator[Fault]:
     """A container uses resource claims that its Pod has."""
     for i, task in enumerate(template.tasks):
         pod = pod_of(task)
+        if pod and (pod.resources or {}).get("claims"):
+            yield forbidden(pod_place(i) / "resources" / "claims", "may not be given for a Pod, but for its containers")
         known = [name for claim in (pod.resource_claims if pod else None) or () if (name := name_of(claim))]
         for at, container in containers_of(task, pod_place(i)):
             for k, claim in enumerate((container.resources.claims if container.resources else None) or ()):
