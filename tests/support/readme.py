@@ -18,6 +18,7 @@ from shared.rules.jobflow import ON_CREATE
 from shared.rules.jobflow_update import ON_UPDATE
 from shared.rules.jobtemplate import ON_JOBTEMPLATE
 from webhook import guards
+from webhook.check.catalogue import ONLY_HERE
 from webhook.settings import WebhookSettings
 
 README = Path(__file__).parents[2] / "README.md"
@@ -30,6 +31,12 @@ def rules_table() -> str:
     rows += [("JobTemplate, create and update", rule.id, rule.says) for rule in ON_JOBTEMPLATE]
     rows += [("delete", name, first_line(guard)) for name, guard in GUARDS.items()]
     return table(("On", "Rule", "What it says"), ((when, f"`{name}`", says) for when, name, says in rows))
+
+
+def check_rules_table() -> str:
+    """Every rule that only the offline check has."""
+    rows = ((level.value, f"`{rule}`", says) for rule, (level, says) in ONLY_HERE.items())
+    return table(("Level", "Rule", "What it says"), rows)
 
 
 GUARDS: Mapping[str, Callable[..., object]] = {
@@ -66,6 +73,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 SECTIONS: Mapping[str, Callable[[], str]] = {
     "rules": rules_table,
+    "rules of the check": check_rules_table,
     "flags of the webhook": lambda: flags_table(WebhookSettings),
     "flags of the controller": lambda: flags_table(ControllerSettings),
 }

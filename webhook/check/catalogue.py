@@ -13,20 +13,24 @@ from webhook.shapes import RULE as WRONG_TYPE
 UNREADABLE: Final = "files-are-readable"
 WORTH_KNOWING: Final = "worth-knowing"
 
-_ERRORS: Final[tuple[Rule[Any], ...]] = (
-    *text_rules.FIRST,
-    *text_rules.FAULTS,
-    *set_rules.FAULTS,
-    *ON_CREATE,
-    *ON_JOBTEMPLATE,
-)
+_ERRORS: Final[tuple[Rule[Any], ...]] = (*text_rules.FIRST, *text_rules.FAULTS, *set_rules.FAULTS)
+_AS_WEBHOOK: Final[tuple[Rule[Any], ...]] = (*ON_CREATE, *ON_JOBTEMPLATE)
 _WARNINGS: Final[tuple[Rule[Any], ...]] = (*text_rules.TRAPS, *set_rules.WARNINGS)
 
-CATALOGUE: Final[Mapping[str, tuple[Level, str]]] = {
+Entry = tuple[Level, str]
+"""How much a fault of a rule matters, and the rule in words."""
+
+ONLY_HERE: Final[Mapping[str, Entry]] = {
     UNREADABLE: (Level.ERROR, "A file can be read: it is there, is text in UTF-8, and is YAML or JSON within bounds."),
-    WRONG_TYPE: (Level.ERROR, "A value has the type that its field wants."),
     **{rule.id: (Level.ERROR, rule.says) for rule in _ERRORS},
     **{rule.id: (Level.WARNING, rule.says) for rule in _WARNINGS},
-    WORTH_KNOWING: (Level.WARNING, "What the webhook would warn of when a JobFlow is created."),
 }
-"""Rules by id, in the order in which they are asked: how much a fault of theirs matters, and the rule in words."""
+"""Rules by id that the webhook has not, for it never sees what they judge."""
+
+CATALOGUE: Final[Mapping[str, Entry]] = {
+    **ONLY_HERE,
+    WORTH_KNOWING: (Level.WARNING, "What the webhook would warn of when a JobFlow is created."),
+    WRONG_TYPE: (Level.ERROR, "A value has the type that its field wants."),
+    **{rule.id: (Level.ERROR, rule.says) for rule in _AS_WEBHOOK},
+}
+"""Every rule by id."""
