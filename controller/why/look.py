@@ -20,11 +20,12 @@ from controller.jobflow.progress import progress_of, unaccounted
 from controller.jobflow.snapshot import Problem, Snapshot
 from controller.jobflow.triggers import OWNER, owner_uids
 from controller.why.facts import Facts, refusals_in, refusals_told, runs_by_template, tells_refusals
-from controller.why.objects import EVENTS, LEASES, PODGROUPS, WHOLE_JOBFLOWS, WHOLE_JOBS, Event, WholeJob, WholeJobFlow
+from controller.why.objects import Event, PodGroup, WholeJob, WholeJobFlow
 from controller.why.words import listed
 from shared.api.job import Job, JobPhase
 from shared.api.jobflow import JobFlow
 from shared.api.jobtemplate import JobTemplate
+from shared.api.lease import Lease
 from shared.api.meta import Key
 from shared.api.times import parse_duration, parse_time
 from shared.kube.cache import Cache
@@ -33,6 +34,12 @@ from shared.kube.errors import ApiError, Forbidden, NotFound, Unavailable
 from shared.kube.resources import JOBTEMPLATES, Resource, T, Unread
 from shared.kube.transport import Request
 from shared.rules.near_miss import Lexicon
+
+WHOLE_JOBFLOWS: Final = Resource("flow.volcano.sh", "v1alpha1", "jobflows", WholeJobFlow)
+WHOLE_JOBS: Final = Resource("batch.volcano.sh", "v1alpha1", "jobs", WholeJob)
+EVENTS: Final = Resource("", "v1", "events", Event)
+LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", Lease)
+PODGROUPS: Final = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", PodGroup)
 
 LEASE: Final = "jobflow-controller"
 """The Lease of controllers, unless their flags give it another name."""
@@ -147,7 +154,7 @@ async def _events(client: KubeClient, namespace: str, uid: str, unread: list[str
     return sorted(found or (), key=lambda event: event.last_seen, reverse=True)
 
 
-async def _leases(client: KubeClient, unread: list[str]) -> list[Any] | None:
+async def _leases(client: KubeClient, unread: list[str]) -> list[Lease] | None:
     query = (("fieldSelector", f"metadata.name={LEASE}"),)
     request = Request("GET", LEASES.path(), query)
     return await _page(client, LEASES, request, unread, "Leases, which tell whether a controller is alive")

@@ -3,15 +3,11 @@
 They are the same types to whatever decides, so the snapshots made of them are the controller's own.
 """
 
-from typing import Final
-
 from msgspec import Struct
 
 from shared.api.job import Job, JobRunStatus, JobState
 from shared.api.jobflow import JobFlow
-from shared.api.lease import Lease
 from shared.api.meta import Named, ObjectMeta
-from shared.kube.resources import Resource
 
 
 class Meta(ObjectMeta, frozen=True, gc=False, rename="camel"):
@@ -108,10 +104,3 @@ class PodGroup(Named, frozen=True, gc=False):
         """The scheduler's words, empty where there are none."""
         told = [it.message for it in self.status.conditions or () if it.type == "Unschedulable" and it.status == "True"]
         return told[-1] if told else ""
-
-
-WHOLE_JOBFLOWS: Final = Resource("flow.volcano.sh", "v1alpha1", "jobflows", WholeJobFlow)
-WHOLE_JOBS: Final = Resource("batch.volcano.sh", "v1alpha1", "jobs", WholeJob)
-EVENTS: Final = Resource("", "v1", "events", Event)
-LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", Lease)
-PODGROUPS: Final = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", PodGroup)
