@@ -14,8 +14,7 @@ ARENA_MAX: Final = -8
 """Parameters of mallopt(3), as glibc's malloc.h numbers them."""
 
 LARGE_BLOCK: Final = 288 * 1024
-"""Bytes from which a block goes back at once. Each read of TLS takes 256 KiB for a moment, which had better come from the
-heap."""
+"""Bytes from which a block goes back at once. Each read of TLS takes 256 KiB for a moment, better from the heap."""
 
 MOST_KEPT: Final = 1024 * 1024
 """Bytes that may stay free at the end of the heap."""

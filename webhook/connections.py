@@ -37,8 +37,8 @@ FAREWELL: Final = 2.0
 """Seconds that a client has to answer the end of TLS."""
 
 RECEIVED: Final = 32 * 1024
-"""Bytes that the kernel keeps of a connection until they are read, and so the most that are read at once. TLS has buffers
-of that size for as long as a connection lasts: 140 KB for each that ever brought a large review, and 550 without this."""
+"""Bytes that the kernel keeps of a connection until they are read, and so the most that are read at once. TLS keeps
+buffers of that size: 140 KB for each connection that ever brought a large review, and 550 without this."""
 
 TIMED_OUT: Final = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 

@@ -1,4 +1,7 @@
-"""What users and Kubernetes itself do to JobFlows and JobTemplates that are there, by every way that kubectl has."""
+"""What users and Kubernetes itself do to JobFlows and JobTemplates that are there, by every way that kubectl has.
+
+It is a matter of the API server more than of the CRDs: half of the clusters are enough.
+"""
 
 import json
 from collections.abc import Iterator
@@ -6,12 +9,21 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.integration.conftest import CLUSTERS
 from tests.support.cluster import EMPTY_FLOW, PATIENCE
 from tests.support.kubectl import VOLCANO_JOBS, Object, as_yaml
 from tests.support.waiting import eventually
 from tests.support.workspace import Workspace, a_job, jobflow, jobtemplate, jobtemplates
 
-pytestmark = pytest.mark.integration
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.parametrize(
+        "cluster",
+        [each for each in CLUSTERS if each.id in ("embedded-volcano", "real-ours")],
+        indirect=True,
+        scope="session",
+    ),
+]
 
 ALLOW = "flow.volcano.sh/allow-delete=true"
 LOOP = jobflow("old", "a: b", "b: a")

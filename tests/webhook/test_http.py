@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import ssl
 from contextlib import suppress
 
@@ -29,6 +30,8 @@ IN_CHUNKS = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
     ("request_bytes", "statuses"),
     [
         pytest.param(b"GET /validate/jobflows HTTP/1.1\r\nHost: a\r\n\r\n", {405}, id="GET"),
+        pytest.param(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", {404}, id="metrics, which have their own port"),
+        pytest.param(b"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n", {404}, id="readiness, which has its own port"),
         pytest.param(b"HEAD /validate/jobflows HTTP/1.1\r\nHost: a\r\n\r\n", {405}, id="HEAD"),
         pytest.param(b"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", {404}, id="OPTIONS *"),
         pytest.param(b"BREW /validate/jobflows HTTP/1.1\r\nHost: a\r\n\r\n", {400, 405}, id="an unknown method"),
@@ -195,6 +198,21 @@ async def test_tls_1_2_and_1_3_are_spoken_with_and_without_a_server_name() -> No
             assert agreed
             assert "GCM" in agreed or "CHACHA20" in agreed
         assert await handshake(webhook, client_of(ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3), "localhost")
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="Python's ssl module cannot ask for it, openssl can")
+async def test_nobody_may_renegotiate() -> None:
+    async with serving() as webhook:
+        client = await asyncio.create_subprocess_exec(
+            *("openssl", "s_client", "-tls1_2", "-connect", f"127.0.0.1:{webhook.port}"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        async with asyncio.timeout(20):
+            said, _ = await client.communicate(b"R\nGET / HTTP/1.1\r\n\r\n")
+        assert b"RENEGOTIATING" in said
+        assert b"no renegotiation" in said
 
 
 async def test_a_client_that_only_wants_http_2_is_answered_with_http_1_1() -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.waiting import eventually
-from tests.webhook.reviews import creation, sent
+from tests.webhook.reviews import creation, sent, template_deletion
 from tests.webhook.serving import authority, trusting
 from tests.webhook.test_certificates import chain
 from webhook.__main__ import main
@@ -136,6 +136,22 @@ def test_it_is_alive_and_ready_whatever_becomes_of_the_api_server(start: Start) 
     webhook = start(master="http://127.0.0.1:1")
     assert eventually(lambda: any(line["msg"] == "list or watch failed" for line in webhook.lines()))
     assert webhook.get("/healthz")[0] == webhook.get("/readyz")[0] == 200
+
+
+def test_an_api_server_that_says_nothing_holds_up_nothing_but_what_depends_on_it(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        webhook = start(master=f"http://127.0.0.1:{silent.getsockname()[1]}")
+        asking, other = webhook.connect(), webhook.connect()
+        began = time.monotonic()
+        body = sent(template_deletion("get"))
+        asking.request("POST", "/validate/jobtemplates?timeout=5s", body, {"Content-Type": "application/json"})
+        assert b'"allowed":true' in post(other).read()
+        response = json.loads(asking.getresponse().read())["response"]
+        assert 3.5 < time.monotonic() - began < 5, "before the API server gives up, which waits 5 s"
+        assert (response["allowed"], response["status"]["code"]) == (False, 503)
+        assert "cannot verify that no JobFlow uses it; try again" in response["status"]["message"]
+        asking.close()
+        other.close()
 
 
 def test_it_waits_for_a_good_certificate_and_is_ready_only_then(start: Start) -> None:
