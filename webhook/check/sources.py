@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -35,19 +35,24 @@ def sources(arguments: Sequence[str]) -> Iterator[Source]:
                 yield _read_input()
             seen.add(argument)
             continue
-        for path in _files(argument):
+        unseen: list[OSError] = []
+        for path in _files(argument, unseen.append):
             real = os.path.realpath(path)
             if real not in seen:
                 yield _read(path)
             seen.add(real)
+        yield from (Source(_printable(str(error.filename)), error=error.strerror or str(error)) for error in unseen)
 
 
-def _files(argument: str) -> Iterator[str]:
-    """The argument itself, or what lies below it. Hidden directories, such as `.git`, hold nothing to check."""
+def _files(argument: str, tell: Callable[[OSError], None]) -> Iterator[str]:
+    """The argument itself, or what lies below it, but for directories that cannot be read.
+
+    Hidden directories, such as `.git`, hold nothing to check.
+    """
     if not os.path.isdir(argument):
         yield argument
         return
-    for folder, below, files in os.walk(argument):
+    for folder, below, files in os.walk(argument, onerror=tell):
         below[:] = sorted(name for name in below if not name.startswith("."))
         for name in sorted(files):
             path = os.path.join(folder, name)

@@ -237,7 +237,7 @@ _TOO_MUCH: Final = (
     f"must not stand for more than {MOST_VALUES} values and {MOST_TEXT} characters, aliases counted where they stand"
 )
 
-_PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}", re.ASCII)
 
 
 def below(path: FieldPath, key: str) -> FieldPath:

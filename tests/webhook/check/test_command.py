@@ -1,10 +1,13 @@
 """The check as a program: its arguments, what it prints, its exit code, and what it costs to start."""
 
+import errno
+import importlib
 import json
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ import pytest
 from shared import __version__
 from tests.webhook.check.test_findings import GET, jobflow
 from webhook.check.catalogue import CATALOGUE
-from webhook.check.sources import MOST_BYTES
+from webhook.check.sources import MOST_BYTES, sources
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 RIGHT = jobflow() + "---\n" + GET
@@ -116,6 +119,29 @@ def test_directories_are_searched_to_the_bottom_for_yaml_and_json_but_not_hidden
         folder.put(name, "{" if name.endswith("json") else "a: [\n")
     done = folder.check(".")
     assert sorted(line.partition(":")[0] for line in done.stdout.splitlines()) == ["a/b/c.yaml", "a/d.yml", "a/e.json"]
+
+
+def test_a_directory_that_cannot_be_looked_into_is_told(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.put("a.yaml", RIGHT)
+    folder.put("closed/b.yaml", WRONG)
+    look = os.scandir
+
+    def refusing(path: str) -> Any:
+        if path.endswith("closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return look(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    found = list(sources([str(folder.path)]))
+    assert [(Path(each.name).name, each.error) for each in found] == [("a.yaml", ""), ("closed", "Permission denied")]
+
+
+def test_the_console_script_is_the_same_program(capsys: pytest.CaptureFixture[str]) -> None:
+    scripts = tomllib.loads((EXAMPLES.parent / "pyproject.toml").read_text())["project"]["scripts"]
+    module, _, function = scripts["jobflow-check"].partition(":")
+    program = getattr(importlib.import_module(module), function)
+    assert program([str(EXAMPLES / "refused" / "cycle.yaml")]) == 1
+    assert "must not close a loop" in capsys.readouterr().out
 
 
 def test_a_file_of_any_name_is_checked_where_it_is_named_itself(folder: Folder) -> None:
