@@ -90,7 +90,11 @@ def _look_at_news(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetim
 
 def take_snapshot(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetime, moment: float) -> Snapshot:
     """What is known of `jobflow` now. `moment` is now on the monotonic clock."""
-    jobs = memory.own_jobs({job.name: job for job in caches.jobs.indexed(OWNER, jobflow.uid)}, moment)
+    jobs = memory.own_jobs(
+        {job.name: job for job in caches.jobs.indexed(OWNER, jobflow.uid)},
+        lambda name: caches.jobs.get(Key(jobflow.namespace, name)),
+        moment,
+    )
     started = {entry.name for entry in jobflow.status.job_status_list}
     templates: dict[str, JobTemplate] = {}
     strangers: set[str] = set()

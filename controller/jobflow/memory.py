@@ -3,7 +3,7 @@
 All of it is of the last seconds and can be lost: the cluster has the truth, and tells it again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -58,6 +58,9 @@ class Memory:
     departed: dict[str, Job] = field(default_factory=dict)
     """Own Jobs that have gone, as they were last seen, until the status tells what became of them."""
 
+    deleted: set[str] = field(default_factory=set)
+    """Uids of own Jobs that this process has deleted and that have not been seen to go."""
+
     passed: dict[str, list[Step]] = field(default_factory=dict)
     """Phases that own Jobs were seen in and that no stored status tells yet, of Jobs that keep no record themselves.
 
@@ -97,10 +100,9 @@ class Memory:
 
     def latest(self, cached: JobFlow) -> JobFlow:
         """The JobFlow as the cache has it, or as this process has since seen it."""
-        if self.newest and is_newer(self.newest, cached):
-            return self.newest
-        self.newest = None
-        return cached
+        if self.newest and not is_newer(self.newest, cached):
+            self.newest = None
+        return self.newest or cached
 
     def learn(self, live: Stored, now: float, status_size: int) -> None:
         """Take in the JobFlow as the API server has just answered it."""
@@ -112,20 +114,25 @@ class Memory:
         """The API server has just answered that the JobFlow is as it is known."""
         self.confirmed, self.confirmed_at = known, now
 
-    def own_jobs(self, cached: dict[str, Job], now: float) -> dict[str, Job]:
+    def own_jobs(self, cached: dict[str, Job], bearer: Callable[[str], Job | None], now: float) -> dict[str, Job]:
         """The JobFlow's own Jobs: those of the cache, and those that it does not show yet.
 
-        What it has not shown for a while counts as gone, which makes somebody ask the API server.
+        `bearer` is the Job that the cache shows under a name, whoever owns it. What the cache has not shown for a
+        while, or shows as somebody else's, counts as gone, which makes somebody ask the API server.
         """
         for name, (job, at) in list(self.created.items()):
             if name in cached or (name in self.departed and self.departed[name].uid == job.uid):
                 del self.created[name]
-            elif now - at > LAG:
+            elif now - at >= LAG or bearer(name):
                 self.departed.setdefault(name, job)
                 del self.created[name]
         for name in self.departed.keys() & cached.keys():
             del self.departed[name]
         return {**cached, **{name: job for name, (job, _) in self.created.items()}} if self.created else cached
+
+    def unshown_for_long(self, now: float) -> float | None:
+        """Seconds until a Job that was created counts as gone if the cache does not show it; None if it shows all."""
+        return max(0.001, min(at for _, at in self.created.values()) + LAG - now) if self.created else None
 
     def found(self, jobs: Iterable[Job], now: float) -> None:
         """Take in own Jobs that a live read has found though the cache does not show them."""

@@ -99,7 +99,7 @@ class Pass:
         began = self._means.monotonic()
         try:
             known, pause = await self._until_nothing_is_under_way(await self._verify(self._look()))
-            await self._delete_each(leftovers(self._look().seen, self._memory.latest(self._jobflow)))
+            await self._delete_each(self._leftovers())
         except BaseException:
             self._memory.look = None  # what is new was perhaps not acted on
             raise
@@ -114,8 +114,9 @@ class Pass:
         if self._creating.left:
             return 0.0
         self._means.edges.passed(self._jobflow.uid, began)
-        retry = self._memory.next_retry(known.seen, self._means.monotonic())
-        return min((wait for wait in (pause, retry) if wait is not None), default=None)
+        now = self._means.monotonic()
+        waits = (pause, self._memory.next_retry(known.seen, now), self._memory.unshown_for_long(now))
+        return min((wait for wait in waits if wait is not None), default=None)
 
     async def _until_nothing_is_under_way(self, known: Look) -> tuple[Look, float | None]:
         """Start, store and look again.
@@ -142,7 +143,7 @@ class Pass:
 
     def _look(self) -> Look:
         means = self._means
-        jobflow = self._memory.latest(self._jobflow)
+        jobflow = self._memory.newest or self._jobflow
         return look(
             jobflow, means.caches, self._memory, now=means.clock(), moment=means.monotonic(), absent=self._absent
         )
@@ -238,16 +239,24 @@ class Pass:
 
     # Clean up what is done
 
+    def _leftovers(self) -> list[DeleteJob]:
+        seen = self._look().seen
+        return [job for job in leftovers(seen, seen.jobflow) if job.uid not in self._memory.deleted]
+
     async def _delete_each(self, wanted: Iterable[DeleteJob]) -> None:
         deleted: list[str] = []
 
         async def delete(job: DeleteJob) -> None:
             async with self._means.writes:
                 await self._live.require(may_delete_jobs)
+                self._memory.deleted.add(job.uid)  # it may be seen to go before the request is answered
                 try:
                     await self._means.cluster.delete_job(Key(self._jobflow.namespace, job.name), job.uid)
                 except (NotFound, Conflict):
                     return  # it is gone, or another Job has its name: either way it is no longer ours to delete
+                except BaseException:
+                    self._memory.deleted.discard(job.uid)
+                    raise
                 deleted.append(job.name)
 
         try:

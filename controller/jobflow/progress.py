@@ -121,8 +121,12 @@ def _state(seen: Snapshot, name: str, remembered: Mapping[str, str]) -> str | No
 def _proven_complete(jobflow: JobFlow, states: Mapping[str, str]) -> Iterable[str]:
     """Entries that are not known Completed, and that something which was started runs after, directly or not.
 
-    A Job is only ever created after all that it depends on was Completed, so its existence is the proof.
+    A Job is only ever created after all that it depends on was Completed, so its existence is the proof. It is none
+    where somebody has changed the spec (`metadata.generation` counts that): the Job may have depended on something else
+    when it was created.
     """
+    if jobflow.metadata.generation > 1:
+        return ()
     targets = {flow.name: flow.targets for flow in jobflow.flows}
     done = {flow for flow, state in states.items() if state == JobPhase.COMPLETED}
     proven: set[str] = set()

@@ -71,7 +71,7 @@ class JobFlowReconciler:
             return None if superseded.gone else 0.0
         finally:
             del self._passes[cached.uid]
-        if after is None and cached.phase in FINISHED:
+        if after is None and cached.phase in FINISHED and not memory.deleted:
             self._memories.pop(cached.uid, None)  # ten thousand of them may lie in the cluster for weeks
         return after
 
@@ -105,29 +105,37 @@ class JobFlowReconciler:
             yield key, priority
 
     def _note(self, old: Job | None, new: Job | None) -> JobFlow | None:
-        """Remember what is new of a JobFlow's own Job. Returns the JobFlow if the Job is, and was, its own."""
-        job = new or old
-        owner = job.metadata.controller if job else None
-        jobflow = self._means.caches.jobflows.get(Key(job.metadata.namespace, owner.name)) if job and owner else None
-        if job is None or jobflow is None or jobflow.uid != job.owner_uid or (old and old.owner_uid != jobflow.uid):
-            return None
-        memory = self._memories.get(jobflow.uid)
-        if new is None:
-            memory = memory or self._memories.setdefault(jobflow.uid, Memory())
-            memory.departed[job.name] = job
-        elif memory:
-            memory.news.add(job.name)
-            if old and old.phase != new.phase and new.phase == JobPhase.COMPLETED:
-                self._means.edges.completed(jobflow.uid, job.name, self._means.monotonic())
+        """Remember what is new of a JobFlow's own Job. Returns the JobFlow if the Job is, or was, its own."""
+        before, after = self._owner(old), self._owner(new)
+        if old and before and (new is None or new.owner_uid != old.owner_uid):
+            gone = self._memories.setdefault(before.uid, Memory())
+            gone.departed[old.name] = old
+            gone.deleted.discard(old.uid)
+            self._stir(before)
+        if new is None or after is None:
+            return before
+        if memory := self._memories.get(after.uid):
+            memory.news.add(new.name)
             if old is None or old.phase != new.phase:
                 memory.saw(new, format_time(self._means.clock()))
-        if (new is None or new.phase in FINAL) and (at_work := self._passes.get(jobflow.uid)):
+        if new.phase in FINAL:
+            if old and old.phase != new.phase == JobPhase.COMPLETED:
+                self._means.edges.completed(after.uid, new.name, self._means.monotonic())
+            self._stir(after)
+        return after
+
+    def _owner(self, job: Job | None) -> JobFlow | None:
+        """The JobFlow that a Job is of, by the owner's uid."""
+        owner = job.metadata.controller if job else None
+        jobflow = self._means.caches.jobflows.get(Key(job.metadata.namespace, owner.name)) if job and owner else None
+        return jobflow if jobflow and owner and jobflow.uid == owner.uid else None
+
+    def _stir(self, jobflow: JobFlow) -> None:
+        if at_work := self._passes.get(jobflow.uid):
             at_work.stir()
-        return jobflow
 
     def _all_is_news(self, key: Key) -> None:
         jobflow = self._means.caches.jobflows.get(key)
         if jobflow and (memory := self._memories.get(jobflow.uid)):
             memory.all_is_news = True
-            if at_work := self._passes.get(jobflow.uid):
-                at_work.stir()
+            self._stir(jobflow)

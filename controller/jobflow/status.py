@@ -64,8 +64,8 @@ def _known(seen: Snapshot, progress: Progress) -> dict[str, _Known]:
     for entry in seen.jobflow.status.job_status_list:
         if entry.name not in known:
             job = seen.jobs.get(entry.name) or seen.departed.get(entry.name)
-            lost = job is None and entry.name in seen.absent
-            known[entry.name] = _Known(LOST if lost else job.phase if job else entry.state, job)
+            state = LOST if job is None and entry.name in seen.absent else job.phase if job else entry.state
+            known[entry.name] = _Known(entry.state if entry.state == JobPhase.COMPLETED else state, job)
     for name in sorted(seen.jobs.keys() - known.keys()):
         known[name] = _Known(seen.jobs[name].phase, seen.jobs[name])
     return known
