@@ -29,6 +29,7 @@ from tests.support.cluster import Server, crd_files
 from tests.support.kube_apiserver import KubeApiserver
 from tests.support.kubectl import Kubectl
 from tests.support.programs import Program, answers
+from tests.support.waiting import eventually
 
 T = TypeVar("T")
 
@@ -38,7 +39,7 @@ NAMESPACE = "jobs-system"
 
 LEASE = "jobflow-controller"
 
-RULES = [
+RULES: list[dict[str, Any]] = [
     {"apiGroups": ["flow.volcano.sh"], "resources": ["jobflows"], "verbs": ["get", "list", "watch"]},
     {"apiGroups": ["flow.volcano.sh"], "resources": ["jobflows/status", "jobtemplates/status"], "verbs": ["patch"]},
     {"apiGroups": ["flow.volcano.sh"], "resources": ["jobtemplates"], "verbs": ["list", "watch"]},
@@ -131,6 +132,16 @@ class Replicas:
         replica.start()
         return replica
 
+    def forbid(self, verb: str) -> None:
+        """Take a right to Jobs away from the replica `only`; it counts once this returns."""
+        rules = [
+            {**rule, "verbs": [it for it in rule["verbs"] if it != verb or rule["resources"] != ["jobs"]]}
+            for rule in RULES
+        ]
+        self.kubectl.apply(_role("ClusterRole", rules))
+        question = ("auth", "can-i", verb, "jobs.batch.volcano.sh", f"--as=system:serviceaccount:{NAMESPACE}:only")
+        assert eventually(lambda: self.kubectl.run(*question).returncode), "it is allowed still"
+
     def writes(self, replica: Replica) -> list[Sent]:
         """Return what a replica has written so far, in all its lives."""
         return self.server.writes(f"system:serviceaccount:{NAMESPACE}:{replica.name}")
@@ -200,6 +211,7 @@ def embedded(directory: Path) -> Iterator[Embedded]:
             yield Embedded(kubectl, server, loop)
         finally:
             _wait(loop, server.__aexit__())
+            _wait(loop, _nothing_under_way())
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
@@ -209,6 +221,14 @@ def embedded(directory: Path) -> Iterator[Embedded]:
 def _wait(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
     done: Future[T] = asyncio.run_coroutine_threadsafe(work, loop)
     return done.result(30)
+
+
+async def _nothing_under_way() -> None:
+    """End what a fault has held back."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 class Real:
