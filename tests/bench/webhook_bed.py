@@ -27,6 +27,7 @@ class Served:
     pid: int
     port: int
     tls: ssl.SSLContext
+    ca: Path
 
     def cpu(self) -> float:
         """Seconds of CPU that all of its threads have used."""
@@ -52,15 +53,19 @@ class Client:
 
     async def post(self, request: bytes, uid: bytes = b"") -> float:
         """Send a whole request, and return the milliseconds to its answer, which must allow it, under that uid."""
+        took, _, answer = await self.ask(request)
+        assert b'"allowed":true' in answer, answer
+        assert uid in answer, answer
+        return took
+
+    async def ask(self, request: bytes) -> tuple[float, bytes, bytes]:
+        """Send a whole request; the milliseconds to its answer, and that answer's head and body."""
         began = time.perf_counter()
         self._writer.write(request)
         head = await self._reader.readuntil(b"\r\n\r\n")
         length = next(int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
         answer = await self._reader.readexactly(length)
-        took = (time.perf_counter() - began) * 1000
-        assert b'"allowed":true' in answer, answer
-        assert uid in answer, answer
-        return took
+        return (time.perf_counter() - began) * 1000, head, answer
 
     def close(self) -> None:
         self._writer.close()
@@ -101,7 +106,7 @@ def _webhook(certificates: Path, tls: ssl.SSLContext) -> Iterator[Served]:
     command = [sys.executable, "-m", "webhook", *(f"--{flag}={value}" for flag, value in flags.items())]
     log = certificates / "webhook.log"
     with log.open("wb") as output, _running(subprocess.Popen(command, stderr=output)) as process:
-        yield Served(process.pid, _port_in(log), tls)
+        yield Served(process.pid, _port_in(log), tls, certificates / "ca.crt")
 
 
 @contextmanager
@@ -111,7 +116,7 @@ def _trivial(certificates: Path, tls: ssl.SSLContext) -> Iterator[Served]:
     with _running(subprocess.Popen(command, stdout=subprocess.PIPE)) as process:
         assert process.stdout
         with process.stdout as said:
-            yield Served(process.pid, int(said.readline()), tls)
+            yield Served(process.pid, int(said.readline()), tls, certificates / "ca.crt")
 
 
 @contextmanager
