@@ -71,15 +71,19 @@ _INTEGER: Final = re.compile(
 )
 _BASES: Final = (16, 8, 2, 8, 10)
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_BETWEEN_DIGITS: Final = re.compile(r"(?<=[0-9])_(?=[0-9])", re.ASCII)
 _LONGEST_NUMBER: Final = 400
 """Characters: no number that is finite and of use has more, and Python takes its time over the digits of an integer."""
 
 
 def _number(text: str) -> int | float | None:
-    """The number that is written there, None if it is none. Underscores between digits count for nothing."""
+    """The number that is written there, None if it is none. Underscores count for nothing.
+
+    Behind a point at the beginning only those between digits do, for there Go's own rules are all that is asked.
+    """
     if len(text) > _LONGEST_NUMBER:
         return None
-    digits = text if text[0] == "." else text.replace("_", "")
+    digits = _BETWEEN_DIGITS.sub("", text) if text[0] == "." else text.replace("_", "")
     if match := _INTEGER.fullmatch(digits):
         sign, *groups = match.groups()
         for base, written in zip(_BASES, groups, strict=True):

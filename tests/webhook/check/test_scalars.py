@@ -28,13 +28,25 @@ def test_words_for_nothing_are_null(word: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("1.10", 1.1), ("010", 8), ("0o10", 8), ("0x1F", 31), ("0b11", 3), ("1_000", 1000), ("1e3", 1000), ("089", 89)],
+    [
+        ("1.10", 1.1),
+        ("010", 8),
+        ("0o10", 8),
+        ("0x1F", 31),
+        ("0b11", 3),
+        ("1_000", 1000),
+        ("1e3", 1000),
+        ("089", 89),
+        (".6_5", 0.65),
+    ],
 )
 def test_what_looks_like_a_number_is_one(text: str, number: float) -> None:
     assert plain(text) == number
 
 
-@pytest.mark.parametrize("text", ["1:30", "2020-01-01", "2001-12-14t21:59:43.10-05:00", "1.2.3", "0x", "1e400", "tRUE"])
+@pytest.mark.parametrize(
+    "text", ["1:30", "2020-01-01", "2001-12-14t21:59:43.10-05:00", "1.2.3", "0x", "1e400", "tRUE", "._5"]
+)
 def test_times_dates_and_versions_are_texts(text: str) -> None:
     assert plain(text) == text
 
