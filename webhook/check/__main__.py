@@ -23,6 +23,9 @@ PROGRAM: Final = "jobflow-check"
 DEFAULT_NAMESPACE: Final = "default"
 """Where kubectl puts an object that names no namespace, unless the kubeconfig says otherwise."""
 
+INTERRUPTED: Final = 130
+"""The exit code of what was ended by Control-C, as shells have it."""
+
 MOST_FLOWS: Final = 10_000
 """What the webhook's own flag may say at most."""
 
@@ -49,6 +52,13 @@ aliases written out, or nested deeper than {DEEPEST}.
 def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
     """Check what the arguments name, print the report to standard output, and return the exit code."""
     asked = _parser(program).parse_args(arguments)
+    try:
+        return _check(asked)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _check(asked: argparse.Namespace) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files are in it, whatever the locale
     reading = read_all(sources(asked.files), asked.namespace or DEFAULT_NAMESPACE)

@@ -7,6 +7,7 @@ from shared.api.names import JOBFLOW, JOBTEMPLATE
 from shared.rules.fault import METADATA, SPEC, Fault, FieldPath, duplicate, invalid, not_found, quoted
 from shared.rules.rule import Rule
 from webhook.check.manifests import Manifest
+from webhook.check.tree import MOST_PROBLEMS
 
 
 class Together:
@@ -74,7 +75,7 @@ def templates_exist(member: Member) -> Iterator[Fault]:
         which = "its JobTemplate is not" if len(absent) == 1 else f"none of its {len(absent)} JobTemplates is"
         yield Fault(SPEC / "flows", "FieldValueNotFound", f"Not found: {which} in these files")
         return
-    for at, name in absent:
+    for at, name in absent[:MOST_PROBLEMS]:
         yield not_found(at, name, "no such JobTemplate is in these files", among=known)
 
 

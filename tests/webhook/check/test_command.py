@@ -15,6 +15,7 @@ import pytest
 
 from shared import __version__
 from tests.webhook.check.test_findings import GET, jobflow
+from webhook.check.__main__ import main
 from webhook.check.catalogue import CATALOGUE
 from webhook.check.sources import MOST_BYTES, sources
 
@@ -178,6 +179,17 @@ def test_it_does_not_complain_where_nobody_reads_on(folder: Folder) -> None:
     assert len(done.stdout.splitlines()) == 1
     assert "Traceback" not in done.stderr
     assert "Error" not in done.stderr
+
+
+def test_control_c_while_it_waits_for_its_input_ends_it_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Waiting:
+        buffer = property(lambda self: self)
+
+        def read(self, _: int) -> bytes:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "stdin", Waiting())
+    assert main(["-"]) == 130
 
 
 def test_help_says_what_the_exit_codes_mean(folder: Folder) -> None:
