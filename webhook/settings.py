@@ -22,8 +22,9 @@ class WebhookSettings(Settings):
     """Refuse JobFlows that could never finish and deletions that would lose work.
 
     The webhook answers the API server, which asks it over HTTPS before it stores or deletes a JobFlow or a JobTemplate
-    (POST /validate/jobflows and /validate/jobtemplates, AdmissionReview v1). `jobflow-webhook check FILE...` judges files
-    by the same rules, without any cluster; see `jobflow-webhook check --help`.
+    (POST /validate/jobflows and /validate/jobtemplates, AdmissionReview v1).
+
+    `jobflow-webhook check FILE...` judges files by the same rules, without any cluster.
     """
 
     kubeconfig: ExistingFile | None = None
