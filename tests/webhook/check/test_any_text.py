@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.webhook.check.test_findings import GET, jobflow
@@ -56,19 +56,19 @@ def reported(content: bytes) -> Report:
     return report
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120)
 @given(text=mutated_texts())
 def test_a_manifest_with_anything_in_it(text: str) -> None:
     reported(text.encode())
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100)
 @given(content=st.binary(max_size=60) | st.lists(PIECES, max_size=30).map(lambda pieces: "".join(pieces).encode()))
 def test_anything_at_all(content: bytes) -> None:
     reported(content)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50)
 @given(obj=spoilt_objects(), key=ANY_TEXT, value=ANY_TEXT)
 def test_an_object_with_any_keys_and_texts(obj: dict[str, object], key: str, value: str) -> None:
     spoilt = {**obj, key: value, "metadata": {"name": value, "labels": {key: None}, key: value}}

@@ -85,11 +85,13 @@ def comparable(objects: list[object]) -> list[tuple[object, object, object]]:
     return [(each["kind"], each["metadata"]["name"], each.get("spec")) for each in objects]  # type: ignore[index,attr-defined]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("name", TAKEN)
 def test_what_kubectl_reads_is_read_and_means_the_same(name: str, kubectl: KubectlReader) -> None:
     assert comparable(values(TAKEN[name])) == comparable(kubectl.read(TAKEN[name].encode()))
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_kubectl_cannot_read_is_refused(name: str, kubectl: KubectlReader) -> None:
     with pytest.raises(ValueError, match="error"):
@@ -98,6 +100,7 @@ def test_what_kubectl_cannot_read_is_refused(name: str, kubectl: KubectlReader) 
         values(REFUSED[name])
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 def test_byte_order_marks_say_the_encoding(encoding: str, kubectl: KubectlReader) -> None:
     mark = "" if encoding in {"utf-8-sig", "utf-16"} else "\ufeff"
@@ -105,6 +108,7 @@ def test_byte_order_marks_say_the_encoding(encoding: str, kubectl: KubectlReader
     assert comparable(values(content)) == comparable(kubectl.read(content))
 
 
+@pytest.mark.real
 def test_files_put_together_may_have_marks_in_their_middle(kubectl: KubectlReader) -> None:
     content = (A + "---\n\ufeff" + B).encode()
     assert comparable(values(content)) == comparable(kubectl.read(content))

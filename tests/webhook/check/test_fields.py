@@ -66,6 +66,7 @@ def test_every_field_of_our_crds_is_known_and_no_other(kind: str) -> None:
     assert len(told) >= 6
 
 
+@pytest.mark.real
 def test_every_field_of_volcanos_own_crd_is_known_in_pod_templates_too() -> None:
     spec = schema_of(volcano_crds().job)["properties"]["spec"]
     (obj,) = objects_of(spec)

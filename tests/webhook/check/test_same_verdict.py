@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.builders import a_job_spec, a_jobflow_object, a_jobtemplate_object
@@ -83,7 +83,7 @@ def spoilt_objects(draw: st.DrawFn) -> Object:
     return obj
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80)
 @given(obj=spoilt_objects())
 def test_the_check_finds_what_the_webhook_refuses_and_no_more(obj: Object) -> None:
     found = [
@@ -101,7 +101,7 @@ def test_the_check_finds_what_the_webhook_refuses_and_no_more(obj: Object) -> No
     )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30)
 @given(obj=OBJECTS)
 def test_what_is_right_is_found_right(obj: Object) -> None:
     assert [finding for finding in judged(as_text(obj)).findings if finding.level is Level.ERROR] == []
@@ -121,7 +121,7 @@ def plain_texts(obj: Object) -> Iterator[tuple[str | int, ...]]:
             yield path
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30)
 @given(data=st.data(), before=st.lists(OBJECTS, max_size=3))
 def test_a_planted_fault_is_found_at_its_line(data: st.DataObject, before: list[Object]) -> None:
     obj = data.draw(OBJECTS)
@@ -131,7 +131,7 @@ def test_a_planted_fault_is_found_at_its_line(data: st.DataObject, before: list[
     assert line in {finding.line for finding in judged(text).findings if MARK in finding.message}
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30)
 @given(data=st.data(), before=st.lists(OBJECTS, max_size=2))
 def test_so_is_a_value_of_a_wrong_type(data: st.DataObject, before: list[Object]) -> None:
     number = 987654321

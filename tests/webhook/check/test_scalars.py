@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.webhook.check.reading import KubectlReader, documents, values
@@ -89,7 +89,8 @@ def is_a_plain_scalar_in_json(text: str) -> bool:
     return text.strip("-.~") != "" and text != "~"
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.real
+@settings(max_examples=12)
 @given(texts=st.lists((LIKELY | WORDS | DATES).filter(is_a_plain_scalar_in_json), min_size=100, max_size=200))
 def test_plain_scalars_mean_what_kubectl_makes_of_them(texts: list[str], kubectl: KubectlReader) -> None:
     manifest = "apiVersion: v1\nkind: X\nmetadata: {name: x}\nspec:\n" + "".join(f"- {text}\n" for text in texts)
