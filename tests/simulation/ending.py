@@ -36,7 +36,9 @@ def unsettled(sim: "Simulation") -> list[str]:
     left = [f"{flow.name}: {what}" for flow in sim.oracle.truth.present() for what in _of_flow(sim, flow)]
     for job in sim.store.objects["jobs"].values():
         owner = owner_of(job)
-        if owner and owner["uid"] in sim.oracle.truth.flows and sim.store.find("jobflows", owner["uid"]) is None:
+        if is_deleting(job):
+            left.append(f"Job {key_of(job).name} is being deleted")
+        if owner and owner["kind"] == "JobFlow" and sim.store.find("jobflows", owner["uid"]) is None:
             left.append(f"Job {key_of(job).name} is an orphan")
     if sim.loop.time() < sim.volcano.busy_until:
         left.append("Jobs are at work")

@@ -42,9 +42,9 @@ class Knowledge:
 
     def __init__(self) -> None:
         self.jobs: set[str] = set()
-        """Uids of Jobs."""
+        """Uids of Jobs that it was shown while they were a JobFlow's."""
         self.completed: set[str] = set()
-        """Uids of Jobs that it was shown Completed, and the JobFlow's."""
+        """Those of them that it was shown Completed."""
         self.flows: dict[Key, tuple[float, Object]] = {}
         """JobFlows as live answers showed them, and when."""
         self.newest: dict[str, int] = {}
@@ -120,9 +120,10 @@ class Oracle:
     def _learn(self, known: Knowledge, jobs: Iterable[Object]) -> None:
         for job in jobs:
             uid = job["metadata"]["uid"]
-            known.jobs.add(uid)
-            if phase_of(job) == "Completed" and uid in self.truth.jobs and owner_uid(job) == self.truth.owner[uid].uid:
-                known.completed.add(uid)
+            if uid in self.truth.jobs and owner_uid(job) == self.truth.owner[uid].uid:
+                known.jobs.add(uid)
+                if phase_of(job) == "Completed":
+                    known.completed.add(uid)
 
     def _hear(self, change: Change) -> None:
         if change.by in HANDS:
