@@ -8,12 +8,16 @@ no body into it, and of an object no more than its name.
 import asyncio
 import json
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from time import time
 from typing import Any, Final
 
 import msgspec
+
+from shared.ops.logs import takes_more
 
 LONGEST_LINE: Final = 2048
 
@@ -26,13 +30,24 @@ LOGGER: Final = "webhook.access"
 BATCH: Final = 0.05
 """Seconds that a line may wait for others."""
 
-Write = Callable[[bytes], object]
+AT_ONCE: Final = 4096
+"""Bytes that are written together: a pipe says that it takes more as long as it has room for so many."""
+
+MOST_WAITING: Final = 5000
+"""Lines that wait for a reader who does not keep up. More than that are lost, the oldest first."""
+
+Write = Callable[[bytes], bool]
+"""Writes lines, or says that nobody takes them now."""
 
 
-def to_standard_error(lines: bytes) -> None:
+def to_standard_error(lines: bytes) -> bool:
     """Write where the other logs go."""
-    sys.stderr.buffer.write(lines)
-    sys.stderr.buffer.flush()
+    if not takes_more(sys.stderr):
+        return False
+    with suppress(OSError):  # whoever read has gone
+        sys.stderr.buffer.write(lines)
+        sys.stderr.buffer.flush()
+    return True
 
 
 class AccessLog:
@@ -41,7 +56,8 @@ class AccessLog:
     def __init__(self, write: Write = to_standard_error, *, enabled: bool = True) -> None:
         self._write = write
         self._enabled = enabled
-        self._lines: list[bytes] = []
+        self._lines = deque[bytes](maxlen=MOST_WAITING)
+        self._waits = False
         self._second = 0
         self._written = ""
 
@@ -58,8 +74,7 @@ class AccessLog:
             "seconds": round(seconds, 6),
             **about,
         }
-        if not self._lines:
-            asyncio.get_running_loop().call_later(BATCH, self.flush)
+        self._flush_later()
         self._lines.append(_one_line(line, about))
 
     def _now(self) -> str:
@@ -71,11 +86,30 @@ class AccessLog:
             self._written = datetime.fromtimestamp(second, UTC).isoformat()[:19]
         return f"{self._written}.{int((now - second) * 1000):03}+00:00"
 
-    def flush(self) -> None:
-        """Write what is there."""
+    def _flush_later(self) -> None:
+        if not self._waits:
+            self._waits = True
+            asyncio.get_running_loop().call_later(BATCH, self._flush)
+
+    def _flush(self) -> None:
+        self._waits = False
+        self.flush()
         if self._lines:
-            lines, self._lines = self._lines, []
-            self._write(b"\n".join((*lines, b"")))
+            self._flush_later()
+
+    def flush(self) -> None:
+        """Write what is there, as far as somebody takes it."""
+        while self._lines:
+            lines, size = [], 0
+            for line in self._lines:
+                size += len(line) + 1
+                if lines and size > AT_ONCE:
+                    break
+                lines.append(line)
+            if not self._write(b"\n".join((*lines, b""))):
+                return
+            for _ in lines:
+                self._lines.popleft()
 
 
 def _one_line(line: Mapping[str, Any], about: Mapping[str, Any]) -> bytes:

@@ -11,6 +11,7 @@ written below it. Nothing here looks into what it is given: who logs leaves secr
 
 import json
 import logging
+import select
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -45,7 +46,7 @@ def set_up(verbosity: int, stream: TextIO | None = None) -> None:
     Verbosity counts as Kubernetes' `-v` does: 0 is trouble alone, 1 to 3 what an operator wants to know, and from 4
     on every decision.
     """
-    handler = logging.StreamHandler(stream or sys.stderr)
+    handler = _Lines(stream or sys.stderr)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
@@ -53,6 +54,25 @@ def set_up(verbosity: int, stream: TextIO | None = None) -> None:
     for library in ("asyncio", "aiohttp", "kubernetes"):
         logging.getLogger(library).setLevel(logging.WARNING)
     logging.captureWarnings(True)
+
+
+def takes_more(stream: TextIO) -> bool:
+    """Whether some lines can be written without waiting for a reader.
+
+    A pipe that nobody reads is full after 64 KB, and would stop the whole program then.
+    """
+    try:
+        return bool(select.select([], [stream], [], 0)[1])
+    except (OSError, ValueError):  # it is no file, or none that can be asked
+        return True
+
+
+class _Lines(logging.StreamHandler[TextIO]):
+    """Leaves out what would have to wait for a reader: work goes before words about it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if takes_more(self.stream):
+            super().emit(record)
 
 
 class JsonLines(logging.Formatter):

@@ -129,7 +129,12 @@ async def serving(
     registry = CollectorRegistry()
     lines: list[bytes] = []
     server = Server(
-        lambda: known or Known(), look_up, Metrics(registry), AccessLog(lines.append), limits=work, clients=clients
+        lambda: known or Known(),
+        look_up,
+        Metrics(registry),
+        AccessLog(lambda written: lines.append(written) is None),
+        limits=work,
+        clients=clients,
     )
     listener = Listener(server.protocol, tls, limits or Limits())
     _, port = listener.listen("127.0.0.1", 0)

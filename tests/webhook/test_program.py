@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from devcluster.stack.programs import free_ports
+from tests.support.programs import answers
 from tests.support.waiting import eventually
 from tests.webhook.reviews import creation, sent, template_deletion
 from tests.webhook.serving import authority, trusting
@@ -237,6 +239,37 @@ def test_a_request_in_work_is_finished_before_it_ends(start: Start) -> None:
     assert (answer.status, answer.getheader("Connection")) == (200, "close")
     assert b'"allowed":true' in answer.read()
     assert webhook.popen.wait(20) == 0
+
+
+def test_nobody_has_to_read_its_log(tmp_path: Path) -> None:
+    """A pipe takes 64 KB, and whoever then writes into it waits until somebody reads."""
+    authority().issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "tls.pem")
+    port, probes = free_ports(2)
+    command = [
+        *(sys.executable, "-m", "webhook", "--master=http://127.0.0.1:1", "--bind-address=127.0.0.1"),
+        *(f"--port={port}", f"--healthz-address=127.0.0.1:{probes}", f"--metrics-address=127.0.0.1:{probes}"),
+        *(f"--tls-cert-file={tmp_path / 'tls.pem'}", f"--tls-private-key-file={tmp_path / 'tls.pem'}"),
+        "--shutdown-delay=0s",
+    ]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as webhook:
+        try:
+            assert eventually(lambda: answers(f"http://127.0.0.1:{probes}/readyz"), 60)
+            connection = http.client.HTTPSConnection("127.0.0.1", port, context=trusting(), timeout=10)
+            for _ in range(1000):
+                assert b'"allowed":true' in post(connection).read()
+            body = sent(template_deletion("get"))
+            for _ in range(50):  # of each of which the other log has a line as well
+                connection.request("POST", "/validate/jobtemplates", body, {"Content-Type": "application/json"})
+                assert b'"code":503' in connection.getresponse().read()
+            connection.close()
+            assert webhook.stderr
+            lines = [json.loads(webhook.stderr.readline()) for _ in range(100)]
+            assert sum(line["msg"] == "request" for line in lines) > 50
+            webhook.send_signal(signal.SIGTERM)
+            webhook.stderr.close()
+            assert webhook.wait(20) == 0
+        finally:
+            webhook.kill()
 
 
 def test_a_second_signal_ends_it_at_once(start: Start) -> None:
