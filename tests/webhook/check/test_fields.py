@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import inspect
 
 from shared.api.job_spec import JobSpec
@@ -18,6 +20,7 @@ from tests.support.kubectl import Kubectl
 from tests.support.specs import a_rich_job_spec
 from tests.support.volcano_crds import volcano_crds
 from tests.webhook.check.reading import judged
+from tests.webhook.check.test_same_verdict import ANYTHING, places_in, with_change
 from webhook.check.fields import WHOLE, Metadata, unknown_fields
 from webhook.check.findings import Level
 
@@ -114,3 +117,36 @@ def test_no_field_of_metadata_is_unknown_to_the_api_server(server: Kubectl) -> N
     fields = [field.encode_name for field in inspect.type_info(Metadata).fields]  # type: ignore[attr-defined]
     obj["metadata"] = dict.fromkeys(fields) | {"name": "etl", "namespace": "default"}
     assert server.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(obj)).returncode == 0
+
+
+def a_full_jobflow() -> dict[str, Any]:
+    obj = a_jobflow_object("get", "train: get", policy="retain")
+    obj["metadata"] = dict(METADATA)
+    obj["spec"]["flows"][1]["dependsOn"]["probe"] = {
+        "httpGetList": [{"taskName": "a", "port": 80, "path": "/", "httpHeader": {"name": "a", "value": "b"}}],
+        "tcpSocketList": [{"taskName": "a", "port": 1}],
+        "taskStatusList": [{"taskName": "a", "phase": "Running"}],
+    }
+    return obj
+
+
+METADATA = {
+    "name": "etl",
+    "namespace": "default",
+    "labels": {"a": "b"},
+    "annotations": {"c": "d"},
+    "finalizers": ["a.b/c"],
+}
+FULL = [a_full_jobflow(), a_jobtemplate_object(spec=a_rich_job_spec()) | {"metadata": METADATA}]
+
+
+@pytest.mark.real
+@settings(max_examples=40)
+@given(data=st.data())
+def test_what_the_api_server_refuses_before_it_asks_a_webhook_is_found(data: st.DataObject, server: Kubectl) -> None:
+    obj = data.draw(st.sampled_from(FULL))
+    # Of a pod template our CRDs ask nothing, and another kind is another tool's.
+    places = [place for place in places_in(obj) if place and place != ("kind",) and "template" not in place]
+    spoilt = json.dumps(with_change(obj, data.draw(st.sampled_from(places)), data.draw(ANYTHING)))
+    if server.run("create", "--dry-run=server", "-f", "-", stdin=spoilt).returncode:
+        assert {finding.rule for finding in judged(spoilt).findings} - {"templates-exist"}
