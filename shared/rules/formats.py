@@ -11,7 +11,7 @@ from typing import Final
 from shared.flow.names import LONGEST_LABEL, is_subdomain
 
 _QUANTITY: Final = re.compile(
-    r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?[0-9]+)?", re.ASCII
+    r"([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++))(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?[0-9]++)?", re.ASCII
 )
 _FACTORS: Final[dict[str, Decimal]] = {
     **{
@@ -24,7 +24,7 @@ _LARGEST: Final = Decimal(2**63 - 1)
 _SMALLEST: Final = Decimal("1e-9")
 _LONGEST_QUANTITY: Final = 256
 
-_DURATION_PART: Final = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_DURATION_PART: Final = re.compile(r"([0-9]++\.?[0-9]*+|\.[0-9]++)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _NANOSECONDS: Final = {
     "ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9,
 }  # fmt: skip

@@ -207,9 +207,12 @@ TEMPLATE: dict[str, Any] = {
         "initContainers": [
             {"name": "init", "image": "busybox", "env": ENV, "securityContext": CONTAINER_SECURITY},
             {"name": "beside", "image": "busybox", "restartPolicy": "Always",
-             "startupProbe": {"exec": {"command": ["true"]}, **TIMES}, "lifecycle": {"preStop": {"sleep": {"seconds": 1}}}},
+             "startupProbe": {"exec": {"command": ["true"]}, **TIMES},
+             "lifecycle": {"preStop": {"sleep": {"seconds": 1}}}},
         ],
-        "containers": [MAIN, {"name": "second", "image": "busybox", "lifecycle": {"preStop": {"tcpSocket": {"port": 1}}}}],
+        "containers": [
+            MAIN, {"name": "second", "image": "busybox", "lifecycle": {"preStop": {"tcpSocket": {"port": 1}}}},
+        ],
         "restartPolicy": "Always",
         "terminationGracePeriodSeconds": 30,
         "activeDeadlineSeconds": 600,

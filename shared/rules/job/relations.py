@@ -115,6 +115,13 @@ def _app_armor_name(value: Json, at: FieldPath) -> Iterator[Fault]:
         yield required(at / "localhostProfile", "must be given for the type Localhost")
 
 
+def _named_by_kubernetes(value: Json, at: FieldPath) -> Iterator[Fault]:
+    """The metadata of a claim's template has labels and annotations; the claim's name is made."""
+    for key in ("name", "namespace", "finalizers"):
+        if value.get(key):
+            yield forbidden(at / key, "may not be given in the template of a claim")
+
+
 def _own_labels(value: Json, at: FieldPath) -> Iterator[Fault]:
     for key, text in (value.get("labels") or {}).items():
         if not is_qualified_name(key):
@@ -205,19 +212,22 @@ def _keys_of_labels(value: Json, at: FieldPath) -> Iterator[Fault]:
             yield invalid(at / "matchLabels", key, f"must be {A_KEY}")
 
 
-def given_secret(key: str) -> Relation:
+def given_secret(key: str, *, is_subdomain: bool = False) -> Relation:
     """A reference to a secret, if there is one, names it."""
 
     def judge(value: Json, at: FieldPath) -> Iterator[Fault]:
-        if value.get(key) is not None and not value[key].get("name"):
+        name = value[key].get("name") if value.get(key) is not None else "none"
+        if not name:
             yield required(at / key / "name")
+        elif is_subdomain and not names.is_subdomain(name):
+            yield invalid(at / key / "name", name, f"must be {A_SUBDOMAIN}")
 
     return judge
 
 
 RELATIONS: Final[Mapping[str, Sequence[Relation]]] = {
     "AppArmorProfile": [_local_profile, _app_armor_name],
-    "CSIVolumeSource": [given_secret("nodePublishSecretRef")],
+    "CSIVolumeSource": [given_secret("nodePublishSecretRef", is_subdomain=True)],
     "CinderVolumeSource": [given_secret("secretRef")],
     "DownwardAPIVolumeFile": [one_of("fieldRef", "resourceFieldRef"), _field_for_file],
     "EnvVarSource": [_field_for_env],
@@ -229,7 +239,7 @@ RELATIONS: Final[Mapping[str, Sequence[Relation]]] = {
     "LifecycleHandler": [one_of("exec", "httpGet", "sleep", "tcpSocket")],
     "NodeSelector": [_values_of_required_labels],
     "NodeSelectorTerm": [_labels_of_nodes],
-    "ObjectMeta": [_own_labels],
+    "ObjectMeta": [_named_by_kubernetes, _own_labels],
     "PersistentVolumeClaimSpec": [_storage],
     "PodAffinityTerm": [_label_keys_need_labels],
     "PodResourceClaim": [one_of("resourceClaimName", "resourceClaimTemplateName")],
