@@ -49,7 +49,7 @@ def snapshots(draw: st.DrawFn, most: int = 6) -> Snapshot:
     for i, name in enumerate(names):
         targets = draw(st.lists(st.sampled_from(names[:i]), unique=True, max_size=3)) if i else []
         flows.append(f"{name}: {' '.join(targets)}")
-    phase = draw(st.sampled_from(["", "Pending", "Running", "Running", "Running", "Failed", "Succeed", "Terminating"]))
+    phase = draw(st.sampled_from(["", "Pending", "Running", "Running", "Failed", "Succeed", "Succeed", "Terminating"]))
     deleted = {"deletionTimestamp": MADE} if draw(st.integers(0, 9)) == 0 else {}
     jobflow = a_running_jobflow(*draw(st.permutations(flows)), phase=phase, metadata=deleted)
     states = {name: draw(st.sampled_from([None, None, *STATES])) for name in names}

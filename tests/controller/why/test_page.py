@@ -112,6 +112,13 @@ def test_997_that_wait_for_the_same_are_one_line() -> None:
     assert "  997 entries (f0001, f0002, f0003 and 994 more) wait for first (Running)\n" in text
 
 
+def test_what_has_no_room_is_counted() -> None:
+    text = page(told("s0", *[f"s{i}: s{i - 1}" for i in range(1, 1000)], s0="Running"), None, width=110)
+    assert "  and 991 entries more; give the name of an entry to hear of that one\n" in text
+    assert "s8 waits for s7 (not started)\n" in text
+    assert "s9 waits for s8" not in text
+
+
 def test_a_thousand_entries_with_many_dependencies_are_judged_within_two_seconds() -> None:
     random = Random(4)
     flows = [f"r{i}: {' '.join(f'r{j}' for j in random.sample(range(i), min(i, 90)))}" for i in range(1000)]
