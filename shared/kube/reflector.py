@@ -35,6 +35,10 @@ SILENCE: Final = 120.0
 TOO_SHORT: Final = 1.0
 """A watch that ends sooner than this is a failure, however politely it ended."""
 
+LONGEST_PAUSE: Final = 10.0
+"""Seconds between two tries, after many failures. A place in the watch that has expired meanwhile costs two of them, and
+within half a minute of the last trouble the cache must be current again."""
+
 TRIES_TO_RESUME: Final = 5
 """Failures in a row, answered by the server, after which the place in the watch is given up for a list."""
 
@@ -84,7 +88,7 @@ class Reflector(Generic[T]):
         self._on_change = on_change
         self._namespace = namespace
         self._page = page
-        self._backoff = Backoff(random)
+        self._backoff = Backoff(random, longest=LONGEST_PAUSE)
         self._version: str | None = None
         """Where the next watch begins; None where only a list can tell."""
         self._newest = 0

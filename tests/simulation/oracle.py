@@ -4,6 +4,7 @@ What is judged is the truth in the store, not what programs believe; only for wh
 were shown. The one exception to I2, the known window, is `in_the_known_window`.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any, Final
@@ -21,6 +22,9 @@ FRESH: Final = 1.0
 
 REQUEST: Final = 5.0
 """Seconds that a request may take."""
+
+STEPS_DOWN: Final = 10.0
+"""Seconds within which whoever has lost the lease to a user's hand knows it."""
 
 HAIR: Final = 0.001
 
@@ -63,6 +67,7 @@ class Oracle:
         """Every write that was done or refused by the store."""
         self.windows = 0
         """Second creates that the known window excuses."""
+        self._stolen_at = -math.inf
         store.watchers.append(self._hear)
 
     def wrong(self, rule: str, what: str) -> None:
@@ -80,6 +85,7 @@ class Oracle:
         """A request leaves."""
         if not call.is_write:
             return
+        self._leads(call, "sent")
         if call.verb == "create" and call.resource == "jobs":
             self._create_is_allowed(call)
         elif call.verb == "delete" and call.resource == "jobs":
@@ -95,6 +101,7 @@ class Oracle:
         """The store has done it, or refused it."""
         if call.is_write:
             self.writes.append((call, refusal))
+            self._leads(call, "done")
 
     def answered(self, call: Call, answer: Answer) -> None:
         """The process has got the answer."""
@@ -117,6 +124,14 @@ class Oracle:
         if resource == "jobs":
             self._learn(self.knowledge(process), objects)
 
+    def _leads(self, call: Call, how: str) -> None:
+        """Nothing is sent, and nothing arrives, once the Lease is a rival's. When a user has taken it from whoever
+        held it, they cannot know before they renew it."""
+        for lease in self._store.objects["leases"].values():
+            holder = lease["spec"].get("holderIdentity")
+            if holder and holder != call.process.name and self._loop.time() > self._stolen_at + STEPS_DOWN:
+                self.wrong("I13", f"{call} is {how} by {call.process.name}, and {holder} holds the lease")
+
     def _learn(self, known: Knowledge, jobs: Iterable[Object]) -> None:
         for job in jobs:
             uid = job["metadata"]["uid"]
@@ -128,6 +143,8 @@ class Oracle:
     def _hear(self, change: Change) -> None:
         if change.by in HANDS:
             self.truth.hear(change)
+            if change.resource == "leases":
+                self._stolen_at = self._loop.time()
             return
         flow = self._flow_of(change)
         before = flow.phase() if flow else ""

@@ -90,6 +90,8 @@ class Plan:
     calm_at: float = 10.0
     """Seconds after which no more faults happen, and nobody does anything more."""
     controllers: int = 1
+    lease: bool = False
+    """They elect one who works; without, all of them work."""
     workers: int = 1
     resync: float = 0.0
     page: int = 0

@@ -11,12 +11,18 @@ from prometheus_client.registry import Collector
 
 from controller.app import Controller
 from controller.jobflow.metrics import VolcanosCounters
+from controller.runtime.election import Terms
+from controller.runtime.leader import Leader, LeaseLost
 from controller.settings import ControllerSettings
+from shared.api.meta import Key
 from shared.kube.client import KubeClient
 from shared.kube.transport import Transport
 from tests.simulation.api import Api
 from tests.simulation.history import History
 from tests.simulation.loop import BEGINNING, Process, SeededLoop, SeededTask
+from tests.simulation.users import NAMESPACE
+
+LEASE: Final = Key(NAMESPACE, "jobflow-controller")
 
 NEW_YEAR: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -45,10 +51,11 @@ class Replica:
         settings: ControllerSettings,
         *,
         wire: Callable[[Process], Transport],
+        lease: bool = False,
     ) -> None:
         self.name = name
         self._loop, self._api, self._random, self._history, self._settings = loop, api, random, history, settings
-        self._wire = wire
+        self._wire, self._lease = wire, lease
         self._starts = 0
         self.process: Process | None = None
         self.controller: Controller | None = None
@@ -75,17 +82,26 @@ class Replica:
         self.registries.append(registry)
         self.stop = asyncio.Event()
         self.note("starts")
+        client, random = KubeClient(self._wire(process)), Random(self._random.random())
         self.controller = Controller(
-            KubeClient(self._wire(process)),
+            client,
             self._settings,
             registry,
-            random=Random(self._random.random()),
+            random=random,
             clock=self.time_of_day,
             monotonic=self._loop.time,
+            leader=self._candidate(process.name, client, random),
         )
         main = self._main = self._loop.program(process, self.controller.run(self.stop))
         main.add_done_callback(lambda _: self._ended(process, main))
         self.all.append((process, self.controller, main))
+
+    def _candidate(self, name: str, client: KubeClient, random: Random) -> Leader | None:
+        if not self._lease:
+            return None
+        return Leader(
+            client.apart(), LEASE, name, Terms(), random=random, clock=self.time_of_day, monotonic=self._loop.time
+        )
 
     def time_of_day(self) -> datetime:
         return NEW_YEAR + timedelta(seconds=self._loop.time() - BEGINNING + self.skew)
@@ -132,8 +148,9 @@ class Replica:
             self.note("has ended" + (f": {error!r}" if error else ""))
             self.process = None
             if error is not None:
-                self.faults.append(f"{process.name} ended by {error!r}")
                 self._loop.world(1.0, self.start)
+            if error is not None and not isinstance(error, LeaseLost):
+                self.faults.append(f"{process.name} ended by {error!r}")
 
     def note(self, what: str) -> None:
         self._history.note(self._loop.time(), self.process.name if self.process else self.name, what)

@@ -88,7 +88,14 @@ class Simulation:
         settings = ControllerSettings(resync_period=plan.resync, workers=plan.workers)
         self.replicas = [
             Replica(
-                name, self.loop, self.api, Random(f"{name} {plan.seed}"), self.history, settings, wire=self.api.wire
+                name,
+                self.loop,
+                self.api,
+                Random(f"{name} {plan.seed}"),
+                self.history,
+                settings,
+                wire=self.api.wire,
+                lease=plan.lease,
             )
             for name in "ab"[: plan.controllers]
         ]
@@ -129,7 +136,7 @@ class Simulation:
 
     def _judged(self) -> None:
         self.loop.run_until_time(BEGINNING + self.plan.calm_at)
-        deadline = self.volcano.busy_until
+        deadline = max(self.loop.time(), self.volcano.busy_until)
         while True:
             self.loop.run_until_time(self.loop.time() + 0.5)
             deadline = max(deadline, self.volcano.busy_until)

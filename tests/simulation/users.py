@@ -114,6 +114,19 @@ class Users:
         changed = {**job, "metadata": {**job["metadata"], "ownerReferences": []}}
         self._store.update("jobs", Key(NAMESPACE, name), changed, "", "user")
 
+    # The Lease
+
+    def unlease(self) -> None:
+        """Delete the Lease."""
+        for key in list(self._store.objects["leases"]):
+            self._store.delete("leases", key, "user")
+
+    def steal(self) -> None:
+        """Write somebody else's name into the Lease."""
+        for key, lease in list(self._store.objects["leases"].items()):
+            spec = {**lease["spec"], "holderIdentity": "somebody"}
+            self._store.update("leases", key, {**lease, "spec": spec}, "", "user")
+
     # Admission
 
     def refuse(self, ending: str, status: int, message: str) -> None:

@@ -59,7 +59,7 @@ class Sky:
         if self._in_outage():
             return Fate(there, back, arrives=False, hangs=random() < 0.1)
         draw = random()
-        if draw >= self._risk or call.resource in ("leases", "events"):
+        if draw >= self._risk:
             return Fate(there, back)
         if draw < self._weather.errors:
             refusal = self._random.choice(REFUSALS)

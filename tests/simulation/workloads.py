@@ -274,6 +274,23 @@ def two(random: Random, seed: int, workload: str) -> Plan:
     return plan.but(controllers=2, templates=ttls)
 
 
+def leaders(random: Random, seed: int, workload: str) -> Plan:
+    """Two that elect one; the leader is killed and frozen, its lease deleted and stolen."""
+    plan = random.choice((plain, ttl, failing, churn, hands))(random, seed, workload)
+    freezes = tuple((_when(random, plan), round(random.choice((6, 12, 20, 60)) * random.uniform(0.8, 1.2), 3)) for _ in range(2))
+    kills = tuple(_when(random, plan) for _ in range(random.randint(0, 2)))
+    steps = []
+    if random.random() < 0.2:
+        steps.append(Step(_when(random, plan), random.choice(("unlease", "steal"))))
+    return plan.but(
+        controllers=2,
+        lease=True,
+        steps=_sorted([*plan.steps, *steps]),
+        calm_at=plan.calm_at + random.choice((0, 20, 40)),
+        weather=replace(plan.weather, freezes=freezes if random.random() < 0.6 else (), kills=kills),
+    )
+
+
 def mixed(random: Random, seed: int, workload: str) -> Plan:
     """A little of everything."""
     plan = churn(random, seed, workload)
@@ -288,7 +305,7 @@ def mixed(random: Random, seed: int, workload: str) -> Plan:
 
 WORKLOADS: Final[Mapping[str, Callable[[Random, int, str], Plan]]] = {
     make.__name__: make
-    for make in (plain, calm, ttl, failing, hands, strangers, churn, templates, edits, tampering, refused, two, mixed)
+    for make in (plain, calm, ttl, failing, hands, strangers, churn, templates, edits, tampering, refused, two, leaders, mixed)
 }
 
 

@@ -105,7 +105,7 @@ class TestTheFirstList:
         async with following(api) as follower:
             await asyncio.sleep(600)
             assert "could not find the requested resource" in (follower.reflector.trouble() or "")
-            assert 20 <= len(api.requests("list", "jobs")) <= 60
+            assert 60 <= len(api.requests("list", "jobs")) <= 120
             api.missing.clear()
             running(api, "a")
             await asyncio.sleep(31)
@@ -378,10 +378,10 @@ class TestAServerInTrouble:
             api.open("jobs").end(Unavailable("connection reset", reason="ConnectionFailed"))
             await asyncio.sleep(120)
             down = api.seen[before:]
-            assert 6 <= len(down) <= 16
+            assert 12 <= len(down) <= 28
             pauses = [later.at - sooner.at for sooner, later in pairwise(down)]
             assert 0.4 <= down[0].at - began <= 0.8
-            assert max(pauses) <= 30
+            assert max(pauses) <= 10
             assert pauses[-1] > pauses[0]
             api.scripts.clear()
             running(api, "b")
@@ -406,7 +406,7 @@ class TestAServerInTrouble:
                 await asyncio.sleep(0.5)
                 for watch in api.watches:
                     watch.end()
-        assert len(api.seen) <= 30
+        assert len(api.seen) <= 60
 
     async def test_that_ends_every_watch_after_a_word_that_is_no_news_is_not_hammered(self, api: FakeApi) -> None:
         async with following(api) as follower:
@@ -416,7 +416,7 @@ class TestAServerInTrouble:
                 for watch in api.watches:
                     watch.send(bookmark(api.version))
                     watch.end()
-        assert len(api.seen) <= 30
+        assert len(api.seen) <= 60
 
     async def test_that_ends_the_watch_of_a_slow_reader_is_caught_up_with_at_once(self, api: FakeApi) -> None:
         async with following(api) as follower:
