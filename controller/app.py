@@ -106,7 +106,7 @@ class Controller:
             guard=leader.check if leader else None,
         )
         self.narrator = EventNarrator(self._events)
-        self._status_writers = StatusWriters(client, self._jobflows.cache, self.narrator, PROGRAM, monotonic)
+        self._status_writers = StatusWriters(client, cluster.own_writes, self.narrator, PROGRAM, monotonic)
         flows = JobFlowReconciler(
             Caches(self._jobflows.cache, self._templates.cache, self._jobs.cache),
             cluster,
@@ -128,6 +128,7 @@ class Controller:
         self._template_queue, template_workers = self._queue("jobtemplate", templates.reconcile, 1)
         self.workers = (flow_workers, template_workers)
 
+        self._jobflows.wake(self._flow_queue, self._status_writers.on_jobflow)
         self._jobflows.wake(self._flow_queue, flows.on_jobflow)
         self._jobs.wake(self._flow_queue, flows.on_job)
         self._templates.wake(self._flow_queue, flows.on_jobtemplate)

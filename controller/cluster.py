@@ -3,6 +3,7 @@
 import logging
 
 from controller.jobflow.cluster import Stored
+from controller.own_writes import OwnWrites
 from shared.api.job import Job
 from shared.api.jobtemplate import JobTemplate
 from shared.api.meta import Key, ObjectMeta
@@ -25,6 +26,8 @@ class KubeCluster:
     def __init__(self, client: KubeClient, guard: Guard | None = None) -> None:
         self._client = client
         self._guard = guard
+        self.own_writes = OwnWrites()
+        """Of the status of JobFlows."""
 
     async def get_jobflow(self, key: Key) -> Stored:
         """Read the JobFlow live. Raises NotFound."""
@@ -40,8 +43,11 @@ class KubeCluster:
     async def patch_jobflow_status(self, key: Key, patch: bytes) -> Stored:
         """Send a JSON patch to the status subresource. Raises Conflict where the patch's resourceVersion is old."""
         path = JOBFLOWS.path(key.namespace, key.name, "status")
-        body = await self._client.write("patch", JOBFLOWS, Request("PATCH", path, (), patch, JSON_PATCH), self._guard)
-        stored = Stored(JOBFLOWS.decode(body), len(body))
+        request = Request("PATCH", path, (), patch, JSON_PATCH)
+        with self.own_writes.writing(key) as attempt:
+            body = await self._client.write("patch", JOBFLOWS, request, self._guard)
+            stored = Stored(JOBFLOWS.decode(body), len(body))
+            attempt.version = stored.jobflow.metadata.resource_version
         log.debug("status stored", extra={"phase": stored.jobflow.phase, "bytes": len(patch)})
         return stored
 
@@ -55,9 +61,9 @@ class KubeCluster:
         log.info("job created", extra={"job": str(job.key), "uid": job.uid})
         return job
 
-    async def delete_job(self, key: Key, uid: str) -> None:
-        """Delete the Job of that uid in the background. Raises NotFound, and Conflict where the uid is another."""
-        await self._client.delete(JOBS, key, uid=uid, guard=self._guard)
+    async def delete_job(self, key: Key, uid: str, version: str) -> None:
+        """Delete the Job in the background. Raises NotFound, and Conflict where uid or resourceVersion are others."""
+        await self._client.delete(JOBS, key, uid=uid, version=version, guard=self._guard)
         log.info("job deleted", extra={"job": str(key), "uid": uid})
 
     async def patch_jobtemplate_status(self, key: Key, patch: bytes) -> JobTemplate:

@@ -9,11 +9,11 @@ import msgspec
 
 from controller.cluster import METADATA_ALONE
 from controller.jobflow.writers import FieldsOwner, other_writers, warning
+from controller.own_writes import OwnWrites
 from controller.runtime.events import Events
 from controller.runtime.telling import Regarding, Told
 from shared.api.jobflow import JobFlow
 from shared.api.names import FLOW_API_VERSION, JOBFLOW
-from shared.kube.cache import Reader
 from shared.kube.client import KubeClient
 from shared.kube.errors import ApiError
 from shared.kube.resources import JOBFLOWS
@@ -21,11 +21,14 @@ from shared.kube.transport import Request
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY: Final = 30.0
-"""Seconds between two looks at who writes the status of the JobFlow that was changed last."""
+SETTLED: Final = 15.0
+"""Seconds after which what others wrote before this replica led has been shown."""
 
-SAY_EVERY: Final = 600.0
-"""Seconds between two lines of the log about the same writer."""
+APART: Final = 5.0
+"""Seconds between two questions who writes the status."""
+
+AGAIN: Final = 600.0
+"""Seconds within which a second write by others is no accident, and after which that is said again in the log."""
 
 
 class EventNarrator:
@@ -45,7 +48,6 @@ class EventNarrator:
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
-    uid: str = ""
     managed_fields: tuple[FieldsOwner, ...] | None = None
 
 
@@ -54,53 +56,69 @@ class _MetadataAlone(msgspec.Struct):
 
 
 class StatusWriters:
-    """Looks now and then whether somebody else writes the status of JobFlows, and says so loudly.
+    """Notices when somebody else writes the status of JobFlows again and again, and says so loudly.
 
-    That is Volcano's own controller where nobody has switched it off. It changes every JobFlow, so that it is enough to
-    look at the one that was changed last; where nothing changes, nobody is asked.
+    That is Volcano's own controller where nobody has switched it off. A change of a status that is none of our own
+    makes it ask the API server at once who has written, for a moment later we may have undone it.
     """
 
     def __init__(
         self,
         client: KubeClient,
-        jobflows: Reader[JobFlow],
+        own: OwnWrites,
         narrator: EventNarrator,
         ours: str,
         monotonic: Callable[[], float],
     ) -> None:
+        """`ours` is our name in `managedFields`."""
         self._client = client
-        self._jobflows = jobflows
+        self._own = own
         self._narrator = narrator
         self._ours = ours
         self._monotonic = monotonic
-        self._looked_at = ""
-        self._said: dict[str, float] = {}
+        self._changed = asyncio.Event()
+        self._suspect: JobFlow | None = None
+        self._seen_at = float("-inf")
+        self._said_at = float("-inf")
+
+    def on_jobflow(self, old: JobFlow | None, new: JobFlow | None) -> tuple[()]:
+        """A JobFlow was added, changed or deleted. Nobody has to look at it for that."""
+        if old is None or new is None or self._own.may_include(new.key, new.metadata.resource_version):
+            return ()
+        if old.uid == new.uid and old.status != new.status:
+            self._suspect = new
+            self._changed.set()
+        return ()
 
     async def run(self) -> NoReturn:
-        """Look for ever."""
+        """Ask for ever. What the leader before us has written may be shown late, and is no reason."""
+        await asyncio.sleep(SETTLED)
         while True:
-            await asyncio.sleep(LOOK_EVERY)
-            try:
-                await self.look()
-            except (ApiError, msgspec.MsgspecError) as error:
-                log.debug("writers of the status not known", extra={"error": error})
+            self._suspect = None
+            self._changed.clear()
+            await self._changed.wait()
+            if self._suspect is not None:
+                await self._look_at(self._suspect)
+            await asyncio.sleep(APART)
 
-    async def look(self) -> None:
-        """Look once, if anything has changed since the last time."""
-        newest = max(self._jobflows, key=lambda it: _number(it.metadata.resource_version), default=None)
-        if newest is None or newest.metadata.resource_version == self._looked_at:
+    async def _look_at(self, jobflow: JobFlow) -> None:
+        try:
+            writers = await self._writers(jobflow)
+        except (ApiError, msgspec.MsgspecError) as error:
+            log.debug("writers of the status not known", extra={"error": error})
             return
-        self._looked_at = newest.metadata.resource_version
-        request = Request("GET", JOBFLOWS.path(newest.namespace, newest.name), accept=METADATA_ALONE)
+        now, before = self._monotonic(), self._seen_at
+        self._seen_at = now
+        if now - before > AGAIN:
+            return  # once is what a person does
+        told = warning(writers)
+        self._narrator.tell(jobflow, [told])
+        if now - self._said_at >= AGAIN:
+            self._said_at = now
+            log.error(told.note, extra={"jobflow": str(jobflow.key)})
+
+    async def _writers(self, jobflow: JobFlow) -> list[str]:
+        request = Request("GET", JOBFLOWS.path(jobflow.namespace, jobflow.name), accept=METADATA_ALONE)
         body = await self._client.read("get", JOBFLOWS, request)
-        metadata = msgspec.json.decode(body, type=_MetadataAlone).metadata
-        for writer in other_writers(metadata.managed_fields or (), self._ours) if metadata.uid == newest.uid else ():
-            self._narrator.tell(newest, [warning(writer)])
-            now = self._monotonic()
-            if now - self._said.get(writer, float("-inf")) >= SAY_EVERY:
-                self._said[writer] = now
-                log.error(warning(writer).note, extra={"writer": writer, "jobflow": str(newest.key)})
-
-
-def _number(version: str) -> int:
-    return int(version) if version.isascii() and version.isdecimal() else 0
+        owners = msgspec.json.decode(body, type=_MetadataAlone).metadata.managed_fields
+        return other_writers(owners or (), self._ours)

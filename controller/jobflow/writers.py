@@ -1,6 +1,6 @@
 """Say who else writes the status of a JobFlow, as the API server has noted it in `metadata.managedFields`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -21,20 +21,15 @@ class FieldsOwner(Struct, frozen=True, rename="camel"):
 
 
 def other_writers(owners: Iterable[FieldsOwner], ours: str) -> list[str]:
-    """Who has written the status after we last did; nobody where we never did.
-
-    Whoever wrote before may have handed the JobFlow over, as Volcano's controller does that was switched off.
-    """
-    of_status = [owner for owner in owners if owner.subresource == "status"]
-    last = max((owner.time for owner in of_status if owner.manager == ours), default=None)
-    if last is None:
-        return []
-    return sorted({owner.manager for owner in of_status if owner.manager != ours and owner.time > last})
+    """Who may have written the status besides us, the likeliest first: whoever has done so last."""
+    others = [owner for owner in owners if owner.subresource == "status" and owner.manager != ours]
+    return list(dict.fromkeys(it.manager for it in sorted(others, key=lambda it: it.time, reverse=True)))
 
 
-def warning(writer: str) -> Told:
-    """What is to be told of a JobFlow whose status `writer` writes as well."""
-    text = f'"{writer}" writes the status of this JobFlow as well, and each undoes what the other says'
-    if writer == VOLCANOS:
+def warning(writers: Sequence[str]) -> Told:
+    """What is to be told of a JobFlow whose status somebody else writes as well, one of `writers` if there are any."""
+    who = f'"{writers[0]}"' if writers else "Somebody else"
+    text = f"{who} writes the status of this JobFlow as well, and each undoes what the other says"
+    if VOLCANOS in writers:
         text += "; switch Volcano's own jobflow controller off (custom.controller_enabled_controllers in its chart)"
     return Told(WARNING, "AnotherStatusWriter", "WriteStatus", text, apart=600.0)
