@@ -43,7 +43,9 @@ def probing(**probe: Any) -> Object:
 
 
 def flows(*written: str) -> Object:
-    return a_jobflow_object(*written, name="ml", namespace="default")
+    return a_jobflow_object(*written, name="ml", namespace="default") | {
+        "metadata": {"name": "ml", "namespace": "default"}
+    }
 
 
 JOBFLOWS: dict[str, Object] = {

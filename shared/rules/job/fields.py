@@ -14,7 +14,7 @@ from shared.rules.rule import Rule
 
 @Rule
 def fields_have_their_shape(template: JobTemplateInFull) -> Iterator[Fault]:
-    """What else a Pod's template or a claim has is of the type, complete and of the words that Kubernetes publishes."""
+    """All else in a Pod's template has the types, words, names, paths and ranges that Kubernetes takes."""
     yield from _faults(template, _marks(JobTemplateInFull), FieldPath())
 
 
