@@ -18,10 +18,11 @@ class CreateJob:
 
 @dataclass(frozen=True, slots=True)
 class DeleteJob:
-    """Delete a Job, and no other that may have come under its name."""
+    """Delete a Job as it was seen: no other that may have come under its name, and not if it was changed since."""
 
     name: str
     uid: str
+    version: str
 
 
 @dataclass(frozen=True, slots=True)

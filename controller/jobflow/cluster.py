@@ -37,8 +37,8 @@ class Cluster(Protocol):
         """Create a Job from its JSON. Raises AlreadyExists, and Refused for what will not be had as it is."""
         ...
 
-    async def delete_job(self, key: Key, uid: str) -> None:
-        """Delete the Job of that uid in the background. Raises NotFound, and Conflict where the uid is another."""
+    async def delete_job(self, key: Key, uid: str, version: str) -> None:
+        """Delete the Job in the background. Raises NotFound, and Conflict where uid or resourceVersion are others."""
         ...
 
     async def patch_jobflow_status(self, key: Key, patch: bytes) -> Stored:

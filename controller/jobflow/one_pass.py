@@ -251,9 +251,14 @@ class Pass:
                 await self._live.require(may_delete_jobs)
                 self._memory.deleted.add(job.uid)  # it may be seen to go before the request is answered
                 try:
-                    await self._means.cluster.delete_job(Key(self._jobflow.namespace, job.name), job.uid)
-                except (NotFound, Conflict):
-                    return  # it is gone, or another Job has its name: either way it is no longer ours to delete
+                    key = Key(self._jobflow.namespace, job.name)
+                    await self._means.cluster.delete_job(key, job.uid, job.version)
+                except NotFound:
+                    return
+                except Conflict:
+                    # Another Job has its name, or it was changed, and may not be ours any more: the watch will tell.
+                    self._memory.deleted.discard(job.uid)
+                    return
                 except BaseException:
                     self._memory.deleted.discard(job.uid)
                     raise

@@ -63,4 +63,4 @@ def leftovers(seen: Snapshot, stored: JobFlow) -> Iterator[DeleteJob]:
     for flow in stored.flows:
         job = seen.jobs.get(child_name(stored.name, flow.name))
         if job and job.phase == JobPhase.COMPLETED and not job.metadata.is_deleting:
-            yield DeleteJob(job.name, job.uid)
+            yield DeleteJob(job.name, job.uid, job.metadata.resource_version)

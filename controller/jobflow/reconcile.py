@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from random import Random
+from typing import Final
 
 from prometheus_client import CollectorRegistry
 
@@ -24,6 +25,9 @@ from shared.api.jobflow import FINISHED, JobFlow
 from shared.api.jobtemplate import JobTemplate
 from shared.api.meta import Key
 from shared.api.times import format_time
+
+MOST_EARLY: Final = 1_000
+"""Owners whose Jobs are remembered though the cache does not show them; most of these have gone with their Jobs."""
 
 
 class JobFlowReconciler:
@@ -54,6 +58,8 @@ class JobFlowReconciler:
         self._memories: dict[str, Memory] = {}
         self._passes: dict[str, Pass] = {}
         """Those in work, by the JobFlow's uid."""
+        self._early: dict[str, dict[str, Job]] = {}
+        """Jobs that have gone, as they were last seen, by the uid of an owner that the cache does not show (yet)."""
 
     async def reconcile(self, key: Key) -> float | None:
         """One pass. Returns the seconds after which to look again even if nothing wakes the JobFlow, None for never.
@@ -63,7 +69,7 @@ class JobFlowReconciler:
         cached = self._means.caches.jobflows.get(key)
         if cached is None:
             return None
-        memory = self._memories.setdefault(cached.uid, Memory())
+        memory = self._memory_of(cached.uid)
         this = self._passes[cached.uid] = Pass(self._means, memory.latest(cached), memory)
         try:
             after = await this.run()
@@ -108,21 +114,31 @@ class JobFlowReconciler:
         """Remember what is new of a JobFlow's own Job. Returns the JobFlow if the Job is, or was, its own."""
         before, after = self._owner(old), self._owner(new)
         if old and before and (new is None or new.owner_uid != old.owner_uid):
-            gone = self._memories.setdefault(before.uid, Memory())
-            gone.departed[old.name] = old
-            gone.deleted.discard(old.uid)
+            memory = self._memory_of(before.uid)
+            memory.departed[old.name] = old
+            memory.deleted.discard(old.uid)
             self._stir(before)
+        elif old and old.owner_uid and new is None:
+            self._early.setdefault(old.owner_uid, {})[old.name] = old
+            while len(self._early) > MOST_EARLY:
+                del self._early[next(iter(self._early))]
         if new is None or after is None:
             return before
-        if memory := self._memories.get(after.uid):
-            memory.news.add(new.name)
-            if old is None or old.phase != new.phase:
-                memory.saw(new, format_time(self._means.clock()))
+        known = self._memories.get(after.uid)
+        if known:
+            known.news.add(new.name)
+        if known and (old is None or old.phase != new.phase):
+            known.saw(new, format_time(self._means.clock()))
         if new.phase in FINAL:
             if old and old.phase != new.phase == JobPhase.COMPLETED:
                 self._means.edges.completed(after.uid, new.name, self._means.monotonic())
             self._stir(after)
         return after
+
+    def _memory_of(self, uid: str) -> Memory:
+        memory = self._memories.setdefault(uid, Memory())
+        memory.departed.update(self._early.pop(uid, {}))
+        return memory
 
     def _owner(self, job: Job | None) -> JobFlow | None:
         """The JobFlow that a Job is of, by the owner's uid."""

@@ -127,14 +127,19 @@ class KubeClient:
         key: Key,
         *,
         uid: str,
+        version: str = "",
         propagation: str = "Background",
         guard: Guard | None = None,
     ) -> None:
-        """Delete the object of that uid. Raises NotFound, and Conflict if the name now bears another."""
+        """Delete the object of that uid, and in that version if one is given.
+
+        Raises NotFound, and Conflict if the name now bears another or, with a version, if it was changed.
+        """
+        preconditions = {"uid": uid, "resourceVersion": version} if version else {"uid": uid}
         options = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
-            "preconditions": {"uid": uid},
+            "preconditions": preconditions,
             "propagationPolicy": propagation,
         }
         request = Request("DELETE", resource.path(key.namespace, key.name), (), msgspec.json.encode(options))

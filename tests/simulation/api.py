@@ -287,9 +287,16 @@ class Api:
 
     def _delete(self, call: Call) -> bytes:
         options = call.body or {}
-        uid = options.get("preconditions", {}).get("uid")
+        as_seen = options.get("preconditions", {})
         propagation = options.get("propagationPolicy", "")
-        self.store.delete(call.resource, call.key, call.process.name, uid=uid, propagation=propagation)
+        self.store.delete(
+            call.resource,
+            call.key,
+            call.process.name,
+            uid=as_seen.get("uid"),
+            version=as_seen.get("resourceVersion"),
+            propagation=propagation,
+        )
         return b'{"kind":"Status","status":"Success"}'
 
     def _body(self, call: Call, obj: Object) -> bytes:
@@ -324,7 +331,7 @@ class Api:
         found = sorted(objects[call.resource].items())
         return version, [obj for key, obj in found if call.key.namespace in ("", key.namespace)]
 
-    def _watch(self, call: Call) -> bytes:  # noqa: ARG002
+    def _watch(self, call: Call) -> bytes:
         return b""
 
     # Watches

@@ -120,6 +120,8 @@ class Store:
             raise Refusal(409, "Conflict", "the object has been modified; please apply your changes to the latest version")
         if wanted["metadata"].get("uid", old["metadata"]["uid"]) != old["metadata"]["uid"]:
             raise Refusal(409, "Conflict", "Precondition failed: UID in precondition differs")
+        if version is not None and version != old["metadata"]["resourceVersion"]:
+            raise Refusal(409, "Conflict", "Precondition failed: ResourceVersion in precondition differs")
         if subresource == "status":
             new = {**old, "status": wanted.get("status", {})}
         else:
@@ -140,11 +142,22 @@ class Store:
             return old  # nothing is written, and no watch hears of it
         return self._commit(resource, "MODIFIED", old, new, by)
 
-    def delete(self, resource: str, key: Key, by: str, *, uid: str | None = None, propagation: str = "") -> Object:
+    def delete(
+        self,
+        resource: str,
+        key: Key,
+        by: str,
+        *,
+        uid: str | None = None,
+        version: str | None = None,
+        propagation: str = "",
+    ) -> Object:
         """Delete the object, or mark it for deletion where finalizers hold it. Raises Refusal."""
         old = self.get(resource, key)
         if uid is not None and uid != old["metadata"]["uid"]:
             raise Refusal(409, "Conflict", "Precondition failed: UID in precondition differs")
+        if version is not None and version != old["metadata"]["resourceVersion"]:
+            raise Refusal(409, "Conflict", "Precondition failed: ResourceVersion in precondition differs")
         finalizers = list(old["metadata"].get("finalizers", ()))
         extra = {"Foreground": FOREGROUND, "Orphan": ORPHAN}.get(propagation)
         if extra and extra not in finalizers:

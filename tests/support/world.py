@@ -173,10 +173,11 @@ class World:
         self._may_answer()
         return self._decoded("Job", self.objects["Job", key])
 
-    async def delete_job(self, key: Key, uid: str) -> None:
+    async def delete_job(self, key: Key, uid: str, version: str) -> None:
         self._may("delete", key.name)
-        if self._there("Job", key)["metadata"]["uid"] != uid:
-            raise Conflict("another uid", status=409)
+        metadata = self._there("Job", key)["metadata"]
+        if (metadata["uid"], metadata["resourceVersion"]) != (uid, version):
+            raise Conflict("another uid or version", status=409)
         self.writes.append(("delete", key.name))
         self.remove("Job", key.name, key.namespace)
 
