@@ -79,7 +79,9 @@ class Stack:
             *("--shutdown-delay", "0s"),  # nobody here has to learn first that it leaves
         )
         controller = self._program(
-            "controller", "--healthz-address", controller_health, "--metrics-address", controller_metrics
+            "controller",
+            *("--healthz-address", controller_health, "--metrics-address", controller_metrics),
+            "--leader-elect=false",  # there is no other, and a laptop that sleeps must not end this one
         )
         issue_certificates(self.directory)
         for program in (webhook, controller):
