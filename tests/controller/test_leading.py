@@ -13,12 +13,15 @@ from prometheus_client import CollectorRegistry
 from controller.app import Controller
 from controller.runtime.election import Terms
 from controller.runtime.leader import Leader, LeaseLost
+from controller.runtime.telling import Told
 from controller.settings import ControllerSettings
+from shared.api.event import WARNING
 from shared.api.meta import Key
 from shared.kube.client import KubeClient
+from shared.kube.resources import JOBFLOWS
 from shared.kube.transport import Answer, Request
 from shared.ops.health import Health
-from tests.shared.kube.fake_api import FakeApi, no_connection
+from tests.shared.kube.fake_api import FakeApi, no_connection, whole
 from tests.support.builders import a_flow
 
 pytestmark = pytest.mark.looptime
@@ -34,6 +37,7 @@ class Replica:
     def __init__(self, api: FakeApi, name: str) -> None:
         self.api = api
         self.writes: list[tuple[str, str]] = []
+        self.requests: list[Request] = []
         self.takes = 0.0
         self.cut_off = False
         self.slept = 0.0
@@ -50,7 +54,7 @@ class Replica:
             clock=self.clock,
             monotonic=lambda: loop.time() + self.slept,
         )
-        controller = Controller(
+        self.controller = Controller(
             client,
             ControllerSettings(),
             CollectorRegistry(),
@@ -59,14 +63,15 @@ class Replica:
             monotonic=loop.time,
             leader=self.leader,
         )
-        controller.report_to(self.health)
-        self.task = asyncio.create_task(controller.run(self.stop))
+        self.controller.report_to(self.health)
+        self.task = asyncio.create_task(self.controller.run(self.stop))
 
     @staticmethod
     def clock() -> datetime:
         return BEGINNING + timedelta(seconds=asyncio.get_running_loop().time())
 
     async def send(self, request: Request) -> Answer:
+        self.requests.append(request)
         if self.cut_off:
             no_connection(request)
         if request.method != "GET" and "/leases" not in request.path and "/events" not in request.path:
@@ -116,6 +121,8 @@ async def test_whoever_stands_by_knows_everything_is_ready_and_takes_over_with_n
     assert not second.health.failures_of_readiness()
     assert not second.health.failures_of_liveness()
     assert not second.writes
+    looks = [it.path for it in second.requests if not it.path.endswith(("/jobs", "/jobflows", "/jobtemplates"))]
+    assert set(looks) == {"/apis/coordination.k8s.io/v1/namespaces/jobs-system/leases/jobflow-controller"}
     await first.end()
     api.seen.clear()
     api.put("jobs", "etl-get", status={"state": {"phase": "Completed"}})
@@ -180,6 +187,32 @@ async def test_after_a_long_stop_not_one_write_is_sent_whatever_there_is_to_do(a
         await asyncio.wait_for(first.task, 3)
     assert not first.writes
     assert not jobs(api)
+
+
+async def test_after_a_long_stop_not_one_event_is_sent_either(api: FakeApi) -> None:
+    first = Replica(api, "first")
+    await asyncio.sleep(1.5)
+    post(api, "etl", "nowhere")
+    await asyncio.sleep(0)
+    first.slept += 20
+    jobflow = JOBFLOWS.decode(whole(api.objects["jobflows"][Key("ml", "etl")]).body)
+    first.controller.narrator.tell(jobflow, [Told(WARNING, "JobRefused", "CreateJob", "no")])
+    with pytest.raises(LeaseLost):
+        await asyncio.wait_for(first.task, 3)
+    assert not api.objects["events"]
+
+
+async def test_the_end_of_the_story_is_told_though_the_program_is_stopped_at_once(api: FakeApi) -> None:
+    first = Replica(api, "first")
+    post(api, "etl", "get")
+    await asyncio.sleep(1)
+    api.put("jobs", "etl-get", status={"state": {"phase": "Completed"}})
+    await asyncio.sleep(0.2)
+    assert api.objects["jobflows"][Key("ml", "etl")]["status"]["state"]["phase"] == "Succeed"
+    before = asyncio.get_running_loop().time()
+    await first.end()
+    assert asyncio.get_running_loop().time() - before < 2
+    assert "JobFlowSucceeded" in {event["reason"] for event in api.objects["events"].values()}
 
 
 async def test_a_stop_while_standing_by_ends_it_and_leaves_the_lease_alone(api: FakeApi) -> None:
