@@ -36,7 +36,7 @@ TOO_SHORT: Final = 1.0
 """A watch that ends sooner than this is a failure, however politely it ended."""
 
 LONGEST_PAUSE: Final = 10.0
-"""Seconds between two tries, after many failures. A place in the watch that has expired meanwhile costs two of them, and
+"""Seconds between two tries, after many failures. A place in the watch that has expired costs two of them, and
 within half a minute of the last trouble the cache must be current again."""
 
 TRIES_TO_RESUME: Final = 5

@@ -54,14 +54,12 @@ _running_in: Final[ContextVar[Process | None]] = ContextVar("process", default=N
 class SeededTask(asyncio.Task[T]):
     """A task that is hashed by its number: sets of tasks, as asyncio keeps them, then have the same order each time."""
 
-    _numbers = count()
-
-    def __new__(cls, *_: Any, **__: Any) -> "SeededTask[T]":
-        self = super().__new__(cls)
-        self.number = next(cls._numbers)
-        return self
-
     number: int
+
+    def __new__(cls, *_: Any, loop: "SeededLoop", **__: Any) -> "SeededTask[T]":
+        self = super().__new__(cls)
+        self.number = loop.number()
+        return self
 
     def __hash__(self) -> int:
         return self.number
@@ -91,6 +89,10 @@ class SeededLoop(asyncio.AbstractEventLoop):
         context = copy_context()
         context.run(_running_in.set, process)
         return SeededTask(main, loop=self, context=context, name=process.name)
+
+    def number(self) -> int:
+        """A number that was not given before."""
+        return next(self._numbers)
 
     def world(self, delay: float, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
         """Call `callback` after `delay` seconds, as no program's doing."""

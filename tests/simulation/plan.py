@@ -60,6 +60,8 @@ class Weather:
     """Resources of which no watch brings anything."""
     crashes: tuple[tuple[int, str], ...] = ()
     """The program that sends the n-th write is killed "before" it leaves or "after" it was done."""
+    stills: tuple[tuple[int, float], ...] = ()
+    """The program that sends the n-th write is stopped right after it has left, for so many seconds."""
     kills: tuple[float, ...] = ()
     """A program is killed at these times."""
     freezes: tuple[tuple[float, float], ...] = ()

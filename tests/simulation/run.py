@@ -46,10 +46,13 @@ class Result:
     history: History
     violations: list[str]
     oracle: Oracle
-    ended_at: float
+    replicas: list[Replica]
+    settled_at: float
+    """Seconds after which all was as it was to be in the end."""
 
-    def report(self, *, everything: bool = False) -> str:
+    def report(self, *, everything: bool = False, once_more: str = "") -> str:
         """All that whoever mends it needs."""
+        workload, seed = self.plan.workload, self.plan.seed
         return "\n".join(
             [
                 "PLAN",
@@ -63,7 +66,7 @@ class Result:
                 ),
                 "VIOLATIONS",
                 *self.violations,
-                f"once more: python -m tests.simulation --workload {self.plan.workload} --seed {self.plan.seed} --replay",
+                f"once more: {once_more or f'python -m tests.simulation --workload {workload} --seed {seed} --replay'}",
             ]
         )
 
@@ -100,8 +103,10 @@ class Simulation:
             for name in "ab"[: plan.controllers]
         ]
         self.store.watchers.append(self._note)
+        self._settled_at = BEGINNING
         self._chance = Random(f"programs {plan.seed}")
         self._writes = 0
+        """Of JobFlows and Jobs, before it is calm."""
         self._requests = 0
 
     def prepare(self) -> None:
@@ -131,8 +136,8 @@ class Simulation:
             self._judged()
         except BusyLoopError as busy:
             self.oracle.wrong("busy", str(busy))
-        ended_at = self.loop.time()
-        return Result(self.plan, self.history, self.oracle.violations, self.oracle, ended_at - BEGINNING)
+        violations = self.oracle.violations
+        return Result(self.plan, self.history, violations, self.oracle, self.replicas, self._settled_at - BEGINNING)
 
     def _judged(self) -> None:
         self.loop.run_until_time(BEGINNING + self.plan.calm_at)
@@ -144,6 +149,7 @@ class Simulation:
             late = self.loop.time() > deadline + AFTER_THE_LAST_FAULT
             if not open_ or late:
                 break
+        self._settled_at = self.loop.time()
         for what in open_:
             self.oracle.wrong("L1", what)
         if not open_:
@@ -169,7 +175,7 @@ class Simulation:
                 if process.held is not None:
                     process.dead = True
                     self.loop.thaw(process)
-        for task in asyncio.all_tasks(self.loop):
+        for task in sorted(asyncio.all_tasks(self.loop), key=hash):
             task.cancel()
         self.loop.run_until_time(self.loop.time() + 30)
         for task in asyncio.all_tasks(self.loop):
@@ -203,10 +209,11 @@ class Simulation:
             if self._requests in self.plan.weather.raises:
                 self.api.note(call, f"{call} raises what nobody foresees")
                 raise RuntimeError("a fault of the program")
-            if call.is_write:
+            if call.is_write and call.resource != "jobtemplates":
                 self._writes += 1
                 call.nth = self._writes
                 self._crash(call, "before")
+                self._still(call)
         if not call.process.dead:
             self.oracle.sent(call)
 
@@ -225,6 +232,12 @@ class Simulation:
         for replica in self.replicas:
             if replica.process is call.process and (call.nth, when) in self.plan.weather.crashes:
                 replica.kill(self.plan.weather.restart)
+
+    def _still(self, call: Call) -> None:
+        for nth, length in self.plan.weather.stills:
+            for replica in self.replicas:
+                if nth == call.nth and replica.process is call.process:
+                    self.loop.world(0, replica.freeze, length)
 
 
 def run(plan: Plan) -> Result:

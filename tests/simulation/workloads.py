@@ -9,12 +9,14 @@ from dataclasses import replace
 from random import Random
 from typing import Final, TypeAlias
 
+from shared.api.job import FINAL, JobPhase
 from tests.simulation.plan import FlowPlan, Plan, Script, Step, Weather
 
 Entries: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 DELAYS: Final = (0.0, 0.01, 0.05, 0.2, 0.6, 1.5)
 NAMES: Final = "abcdefgh"
+PHASES: Final = tuple(JobPhase)
 
 
 # Graphs
@@ -179,6 +181,21 @@ def hands(random: Random, seed: int, workload: str) -> Plan:
     return _with_scripts(plain(random, seed, workload), random, handled, 0.3)
 
 
+def phases(random: Random, seed: int, workload: str) -> Plan:
+    """Ten Jobs that go through up to twelve phases in any order, and end where they end."""
+    flows = tuple(FlowPlan(f"j{i}", (("a", ()),), random.choice((None, "delete"))) for i in range(10))
+    scripts = {}
+    for flow in flows:
+        walk: list[tuple[float, str]] = []
+        while len(walk) < random.randint(1, 12) and not (walk and walk[-1][1] in FINAL):
+            walk.append((random.choice((0.0, 0.0, 0.004, 0.03, 0.3)), random.choice(PHASES)))
+        scripts[f"{flow.name}-a"] = (tuple(walk),)
+    calm_at = random.choice((0.5, 3.0))
+    few = weather(random, calm_at) if random.random() < 0.3 else Weather(lag=random.choice((0.005, 0.05, 0.5)))
+    ttl_ = random.choice((None, None, 0, 1))
+    return Plan(seed, workload, flows, (("a", ttl_),), scripts, weather=few, calm_at=calm_at)
+
+
 def strangers(random: Random, seed: int, workload: str) -> Plan:
     """Jobs of others under the names that ours would have; some go again, some stay."""
     plan = plain(random, seed, workload)
@@ -305,7 +322,7 @@ def mixed(random: Random, seed: int, workload: str) -> Plan:
 
 WORKLOADS: Final[Mapping[str, Callable[[Random, int, str], Plan]]] = {
     make.__name__: make
-    for make in (plain, calm, ttl, failing, hands, strangers, churn, templates, edits, tampering, refused, two, leaders, mixed)
+    for make in (plain, calm, ttl, failing, phases, hands, strangers, churn, templates, edits, tampering, refused, two, leaders, mixed)
 }
 
 

@@ -1,0 +1,38 @@
+"""Run many plans in a test, and tell of the first that failed."""
+
+import gc
+from collections.abc import Iterable
+
+from tests.simulation.plan import Plan
+from tests.simulation.run import Result, run
+
+COLLECT_EVERY = 25
+
+
+def all_right(plans: Iterable[Plan], *, once_more: str = "") -> list[Result]:
+    """The results of all plans, none of which may have failed."""
+    results = []
+    for count, plan in enumerate(plans, 1):
+        result = run(plan)
+        assert not result.violations, f"\n{result.report(once_more=once_more)}"
+        results.append(result)
+        if count % COLLECT_EVERY == 0:
+            gc.collect()
+    return results
+
+
+def creates(result: Result, job: str) -> int:
+    """How often a Job of that name was created."""
+    return sum(
+        call.verb == "create" and call.key.name == job and refusal is None for call, refusal in result.oracle.writes
+    )
+
+
+def phases(result: Result) -> dict[str, str]:
+    """The phases of the JobFlows that are there in the end, by name."""
+    return {flow.name: flow.phase() for flow in result.oracle.truth.present()}
+
+
+def writes(result: Result) -> int:
+    """How many writes of JobFlows and Jobs were sent while faults were possible."""
+    return max((call.nth for call, _ in result.oracle.writes), default=0)
