@@ -27,7 +27,7 @@ from controller.narration import EventNarrator, StatusWriters
 from controller.runtime.events import EventMetrics, Events
 from controller.runtime.informer import Informer
 from controller.runtime.leader import Leader, LeaseLost
-from controller.runtime.metrics import QueueMetrics, RuntimeMetrics, WorkMetrics
+from controller.runtime.metrics import InformerMetrics, QueueMetrics, RuntimeMetrics, WorkMetrics
 from controller.runtime.resync import resync
 from controller.runtime.worker import Reconcile, Workers
 from controller.runtime.workqueue import Priority, WorkQueue
@@ -118,6 +118,7 @@ class Controller:
             counters=VolcanosCounters(registry),
             edges=EdgeTimes(registry),
             narrator=self.narrator,
+            lag=InformerMetrics(registry),
         )
         JobFlowGauges(registry, self._jobflows.cache)
         self._hurry = flows.hurry

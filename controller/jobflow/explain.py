@@ -19,6 +19,7 @@ JOB_LOST: Final = "JobLost"
 NAME_CONFLICT: Final = "JobNameConflict"
 JOB_REFUSED: Final = "JobRefused"
 TEMPLATE_NOT_FOUND: Final = "TemplateNotFound"
+JOB_SUSPENDED: Final = "JobSuspended"
 
 GONE: Final = "it is gone"
 NOT_OURS: Final = "the Job of that name is not, or not any more, of this JobFlow"
@@ -72,7 +73,7 @@ def _failures(seen: Snapshot, progress: Progress) -> Iterator[Matter]:
 
 
 def _obstacles(seen: Snapshot, progress: Progress) -> Iterator[Matter]:
-    """What keeps entries from starting that only somebody outside can mend: conflicts, refusals, missing templates."""
+    """What only somebody outside can mend: conflicts, refusals, missing templates, Jobs that somebody has suspended."""
     unstarted = [flow.name for flow in seen.jobflow.flows if flow.name not in progress.states]
     for name in unstarted:
         job = child_name(seen.jobflow.name, name)
@@ -86,6 +87,11 @@ def _obstacles(seen: Snapshot, progress: Progress) -> Iterator[Matter]:
     for name in unstarted:
         if name not in seen.templates:
             yield Matter(TEMPLATE_NOT_FOUND, f'{name} waits: JobTemplate "{name}" does not exist; create it')
+    for name, state in progress.states.items():
+        if state == JobPhase.ABORTED:
+            yield Matter(
+                JOB_SUSPENDED, f'Job "{child_name(seen.jobflow.name, name)}" is Aborted (suspended); resume it'
+            )
 
 
 def _waits(seen: Snapshot, progress: Progress) -> str | None:

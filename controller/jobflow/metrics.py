@@ -25,6 +25,7 @@ OBSTACLES: Final = (
     explain.NAME_CONFLICT,
     explain.JOB_REFUSED,
     explain.TEMPLATE_NOT_FOUND,
+    explain.JOB_SUSPENDED,
 )
 """Reasons for which a JobFlow that has not finished waits for a person."""
 

@@ -26,6 +26,7 @@ from controller.jobflow.status import is_worth_storing_at_once, observe
 from controller.jobflow.status_patch import differs, status_patch
 from controller.jobflow.story import Narrator, obstacles, of_deletes, of_status
 from controller.jobflow.writes import SHORTEST_PAUSE
+from controller.runtime.metrics import InformerMetrics
 from shared.api.job import Job
 from shared.api.jobflow import JobFlow, JobFlowStatus
 from shared.api.meta import Key
@@ -56,6 +57,7 @@ class Means:
     counters: PhaseCounters
     edges: EdgeTimes
     narrator: Narrator
+    lag: InformerMetrics
 
 
 class Pass:

@@ -20,6 +20,7 @@ from controller.jobflow.metrics import EdgeTimes, PhaseCounters
 from controller.jobflow.one_pass import Means, Pass
 from controller.jobflow.story import Narrator, Silence
 from controller.jobflow.triggers import Wake
+from controller.runtime.metrics import InformerMetrics
 from shared.api.job import FINAL, Job, JobPhase
 from shared.api.jobflow import FINISHED, JobFlow
 from shared.api.jobtemplate import JobTemplate
@@ -50,10 +51,21 @@ class JobFlowReconciler:
         counters: PhaseCounters,
         edges: EdgeTimes | None = None,
         narrator: Narrator | None = None,
+        lag: InformerMetrics | None = None,
     ) -> None:
-        edges = edges or EdgeTimes(CollectorRegistry())
+        nobody_looks = CollectorRegistry()
         self._means = Means(
-            caches, cluster, writes, width, clock, monotonic, chance, counters, edges, narrator or Silence()
+            caches,
+            cluster,
+            writes,
+            width,
+            clock,
+            monotonic,
+            chance,
+            counters,
+            edges or EdgeTimes(nobody_looks),
+            narrator or Silence(),
+            lag or InformerMetrics(nobody_looks),
         )
         self._memories: dict[str, Memory] = {}
         self._passes: dict[str, Pass] = {}
@@ -127,6 +139,8 @@ class JobFlowReconciler:
         known = self._memories.get(after.uid)
         if known:
             known.news.add(new.name)
+            if old is None and (made := known.created.get(new.name)) and made[0].uid == new.uid:
+                self._means.lag.shown("jobs", self._means.monotonic() - made[1])
         if known and (old is None or old.phase != new.phase):
             known.saw(new, format_time(self._means.clock()))
         if new.phase in FINAL:

@@ -387,6 +387,19 @@ async def test_what_was_refused_is_not_tried_again_once_the_jobflow_has_failed()
     assert world.creates() == ["etl-clean"]
 
 
+async def test_a_suspended_job_is_told_for_nobody_else_will_resume_it() -> None:
+    world = a_world("get", "clean: get")
+    await world.settle(1)
+    world.phase("etl-get", "Aborted")
+    await world.settle(5)
+    state = world.status()["state"]
+    assert (state["phase"], state["reason"]) == ("Pending", "JobSuspended")
+    assert "etl-get" in state["message"]
+    world.phase("etl-get", "Running")
+    await world.settle(5)
+    assert "reason" not in world.status()["state"]
+
+
 async def test_progress_of_a_large_jobflow_is_written_less_often() -> None:
     flows = [f"step-{i:04}" for i in range(1000)]
     world = a_world(*flows, templates=tuple(flows))
