@@ -1,5 +1,6 @@
 """No JobFlow, however it is made, takes more time than its size."""
 
+import sys
 import time
 
 import pytest
@@ -61,6 +62,37 @@ def test_what_is_wrong_is_told_in(jobflow, limit):
     seconds, line = cpu_seconds(jobflow())
     assert line != ""
     assert seconds < limit
+
+
+def steps(jobflow):
+    """Lines of Python that judging it takes: work that no other program on the machine adds to."""
+    count = 0
+
+    def trace(frame, event, argument):
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        faults_on_create(jobflow, max_flows=1000, size=1000)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("jobflow", [
+    pytest.param(lambda width: each_after(lambda i: range(max(0, i - width), i), 1000), id="after the ones before"),
+    pytest.param(lambda width: each_after(lambda i: range(width) if i >= width else [], 1000), id="after the first"),
+    pytest.param(lambda width: layered(1000 // width, width), id="in layers"),
+])  # fmt: skip
+def test_the_work_grows_with_entries_and_dependencies_alone(jobflow):
+    for width in (10, 50, 100):
+        built = jobflow(width)
+        dependencies = sum(len(flow.targets) for flow in built.flows)
+        assert steps(built) < 8 * dependencies + 80 * len(built.flows)
+    assert dependencies >= 90_000
 
 
 def test_far_too_much_is_refused_at_once():

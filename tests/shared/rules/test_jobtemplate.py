@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from shared.api.job_spec import JobTemplateInFull
 from shared.api.meta import ObjectMeta
@@ -133,6 +134,21 @@ def test_the_defaults_of_the_crd_are_no_change():
 @given(job_specs(), dns_labels)
 def test_a_valid_jobtemplate_has_no_fault(spec, name):
     assert told(spec, name) == []
+
+
+@pytest.mark.parametrize("rule", WRONG)
+@given(data=st.data())
+def test_a_planted_fault_is_found_alone_and_where_it_is_whatever_else_is_right(rule, data):
+    place, value, path, _ = data.draw(st.sampled_from(WRONG[rule]))
+    spec, others = changed(place, value), data.draw(job_specs())
+    if spec.get("tasks"):
+        besides = [{**task, "name": f"g{k}-{task['name'][:8]}z"} for k, task in enumerate(others["tasks"])]
+        for task in besides:  # which are right, and add nothing to any sum
+            task.pop("dependsOn", None)
+            task |= {"replicas": 0, "minAvailable": 0}
+        spec["tasks"] = [*spec["tasks"], *besides]
+    name = data.draw(st.sampled_from(["get", "a-b", "0.x", "x.1"]))
+    assert [(fault.rule, str(fault.field)) for fault in judged(spec, name)] == [(rule, path)]
 
 
 def test_what_one_rule_has_said_no_other_says_again():
