@@ -11,6 +11,8 @@ from tests.support.kube_apiserver import KubeApiserver
 
 JOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
 PODS = "/api/v1/namespaces/default/pods"
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+NAMESPACES = "/api/v1/namespaces"
 TEMPLATES = "/api/v1/namespaces/default/podtemplates"
 
 
