@@ -111,6 +111,8 @@ class Creating:
                 create = self._turns.popleft()
                 try:
                     await self._live.require(may_start_jobs)
+                    if self._live.tells_of(create.name):
+                        raise Superseded
                     self._take(await self._create(create))
                 except (ApiError, Superseded) as error:
                     self.error = self.error or error

@@ -42,6 +42,7 @@ class LiveLook:
         self._memory = memory
         self._cluster = cluster
         self._monotonic = monotonic
+        self._listing: tuple[JobFlow | None, frozenset[str]] = (None, frozenset())
         self._looking: asyncio.Task[None] | None = None
         self.writing: asyncio.Task[None] | None = None
         """Our own write of the status, while it is under way: what it stores is no news."""
@@ -58,6 +59,16 @@ class LiveLook:
         await asyncio.shield(self._looking or self._begin())
         if not self._is_allowed(allows):
             raise Superseded
+
+    def tells_of(self, job: str) -> bool:
+        """The last look showed that this Job was created before: another controller may have done it meanwhile."""
+        live = self._memory.confirmed
+        if live is not self._listing[0]:
+            self._listing = (
+                live,
+                frozenset(entry.name for entry in live.status.job_status_list) if live else frozenset(),
+            )
+        return job in self._listing[1]
 
     async def look(self) -> None:
         """Read the JobFlow, whatever is known of it. Raises Superseded if it is gone, though one may have its name."""

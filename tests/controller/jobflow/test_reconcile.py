@@ -387,6 +387,24 @@ async def test_what_was_refused_is_not_tried_again_once_the_jobflow_has_failed()
     assert world.creates() == ["etl-clean"]
 
 
+async def test_what_a_live_look_shows_to_have_been_created_is_not_created_again_though_it_is_gone() -> None:
+    world = a_world("get", "clean: get")
+    await world.settle(1)
+    await complete(world, "get")
+    jobflow = world.get("JobFlow", "etl")
+    another = a_world("get", "clean: get")  # as it was before etl-clean was created, with nothing remembered
+    another.objects |= {key: obj for key, obj in world.objects.items() if key[1].name != "etl-clean"}
+    unlisted = {**jobflow["status"], "jobStatusList": jobflow["status"]["jobStatusList"][:1]}
+    another.objects["JobFlow", Key("ml", "etl")] = {**jobflow, "status": unlisted}
+    another.start()
+    another.version, another.writes = world.version + 10, []
+    another.lagging = {"JobFlow"}
+    another.apply(jobflow)  # another controller has created it, and told so; then somebody deleted it
+    another.due = {Key("ml", "etl"): 0.0}
+    await another.settle(5)
+    assert another.creates() == []
+
+
 async def test_a_suspended_job_is_told_for_nobody_else_will_resume_it() -> None:
     world = a_world("get", "clean: get")
     await world.settle(1)
