@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any, Final
 
 from msgspec import inspect
@@ -15,8 +16,11 @@ from shared.rules.rule import Rule
 @Rule
 def fields_have_their_shape(template: JobTemplateInFull) -> Iterator[Fault]:
     """All else in a Pod's template has the types, words, names, paths and ranges that Kubernetes takes."""
-    yield from _faults(template, _marks(JobTemplateInFull), FieldPath())
+    yield from islice(_faults(template, _marks(JobTemplateInFull), FieldPath()), MOST)
 
+
+MOST: Final = 10_000
+"""Faults that are counted; a body may hold hundreds of thousands, and beyond that nobody needs the number."""
 
 RULES: Final[tuple[Rule[JobTemplateInFull], ...]] = (fields_have_their_shape,)
 
