@@ -100,7 +100,8 @@ class AccessLog:
     def flush(self) -> None:
         """Write what is there, as far as somebody takes it."""
         while self._lines:
-            lines, size = [], 0
+            lines: list[bytes] = []
+            size = 0
             for line in self._lines:
                 size += len(line) + 1
                 if lines and size > AT_ONCE:

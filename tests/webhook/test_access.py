@@ -43,7 +43,7 @@ async def test_lines_wait_for_a_reader_and_the_oldest_are_lost_if_he_does_not_co
     access.flush()
     await asyncio.sleep(0.2)  # it tries again meanwhile, and is no busier than that
     reader.reads = True
-    await until(lambda: reader.numbers())
+    await until(reader.numbers)
     assert reader.numbers() == list(range(10, MOST_WAITING + 10))
 
 

@@ -3,8 +3,10 @@
 import io
 import json
 import logging
+import os
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -115,3 +117,21 @@ def test_warnings_of_python_are_lines_too(stream: io.StringIO) -> None:
         logs.set_up(2, stream)
         warnings.warn("old", DeprecationWarning, stacklevel=1)
     assert lines(stream)[0]["level"] == "warning"
+
+
+def test_nobody_has_to_read(stream: io.StringIO) -> None:
+    """A pipe that is full makes whoever writes into it wait: such a line is left out."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(writing, b"x" * 4096)
+    os.set_blocking(writing, True)
+    with open(reading, "rb", buffering=0), open(writing, "w") as full:
+        logs.set_up(2, full)
+        assert not logs.takes_more(full)
+        log.info("left out")
+        os.read(reading, 2 * 4096)
+        assert logs.takes_more(full)
+        log.info("written")
+    assert logs.takes_more(stream)
