@@ -104,6 +104,8 @@ class JobFlowReconciler:
         """A JobFlow was added, changed or deleted. The answer to our own write is no news, but for the last one."""
         if new is None and old is not None:
             self._memories.pop(old.uid, None)
+        if new and new.phase in FINISHED and (memory := self._memories.get(new.uid)) and memory.look is None:
+            del self._memories[new.uid]  # of a JobFlow that another controller has brought to its end
         memory = self._memories.get(new.uid) if new and new.phase not in FINISHED else None
         if new is None or memory is None or memory.written_version != new.metadata.resource_version:
             yield from triggers.on_jobflow(old, new)
@@ -125,7 +127,7 @@ class JobFlowReconciler:
     def _note(self, old: Job | None, new: Job | None) -> JobFlow | None:
         """Remember what is new of a JobFlow's own Job. Returns the JobFlow if the Job is, or was, its own."""
         before, after = self._owner(old), self._owner(new)
-        if old and before and (new is None or new.owner_uid != old.owner_uid):
+        if old and before and self._is_followed(before) and (new is None or new.owner_uid != old.owner_uid):
             memory = self._memory_of(before.uid)
             memory.departed[old.name] = old
             memory.deleted.discard(old.uid)
@@ -148,6 +150,13 @@ class JobFlowReconciler:
                 self._means.edges.completed(after.uid, new.name, self._means.monotonic())
             self._stir(after)
         return after
+
+    def _is_followed(self, jobflow: JobFlow) -> bool:
+        """Whether what becomes of its Jobs is remembered until the next pass.
+
+        A controller that stands by makes no passes, and must not remember the Jobs of all JobFlows that have finished.
+        """
+        return jobflow.phase not in FINISHED or jobflow.uid in self._memories
 
     def _memory_of(self, uid: str) -> Memory:
         memory = self._memories.setdefault(uid, Memory())

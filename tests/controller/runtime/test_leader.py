@@ -504,7 +504,10 @@ async def test_giving_it_back_takes_no_longer_than_a_second(api: FakeApi) -> Non
 def test_no_two_lead_at_the_same_time_whatever_becomes_of_requests_leases_and_processes(
     seed: int, number: int, deleted: bool
 ) -> None:
-    """Either the Lease is deleted now and then, or processes come: one that comes just then cannot know better."""
+    """Either the Lease is deleted now and then, or processes come: one that comes just then cannot know better.
+
+    For the same reason it is deleted only once all of them know who holds it.
+    """
     simulated(no_two_lead(Random(seed), number, deleted=deleted))
 
 
@@ -517,7 +520,7 @@ async def no_two_lead(random: Random, number: int, *, deleted: bool) -> None:
         leading = [each for each in everybody if each.leader.leads]
         assert len(leading) <= 1, [each.name for each in leading]
         led.update(each.name for each in leading)
-        if deleted and random.random() < 0.01 and lease_is_there(api):
+        if deleted and random.random() < 0.02 and lease_is_there(api) and all_know_the_holder(everybody, api):
             api.delete("leases", LEASE.name, namespace=LEASE.namespace)
         for at, each in enumerate(everybody):
             if not deleted and (each.task.done() or random.random() < 0.01):
@@ -529,6 +532,12 @@ async def no_two_lead(random: Random, number: int, *, deleted: bool) -> None:
     for each in everybody:
         await each.end()
         await each.nothing_is_on_its_way()
+
+
+def all_know_the_holder(everybody: list[Candidate], api: FakeApi) -> bool:
+    holder = lease(api)["spec"].get("holderIdentity")
+    known = [each.leader._sight.record for each in everybody]
+    return all(record is not None and record.holder_identity == holder for record in known)
 
 
 def unlucky(api: FakeApi, name: str, random: Random) -> Candidate:
