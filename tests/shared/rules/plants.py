@@ -60,6 +60,19 @@ KEYS = ["", "a b", "-x", "/x", "A/b", "a/b", "x" * 64, "\u00e9"]
 MAPS = {"labels", "annotations", "matchLabels", "nodeSelector", "volumeAttributes"}
 
 
+LEFT: dict[str, str] = {
+    "a null in a map is dropped from a Job, and is 0 in a template": r"containers\[\]\.resources\.limits\.\w+",
+    "what a Pod may not do besides that shares more of its node, or less": r"spec\.(hostIPC|hostUsers)$",
+    "where the disks of a cloud lie is its own matter": r"azureDisk\.diskURI",
+    "what a runtime takes for itself is its own matter": r"spec\.overhead$",
+    "what is for Windows is left to Windows": r"windowsOptions$",
+    "block devices are claims": r"volumes\[\]\.persistentVolumeClaim$",
+    "how long the address of an iSCSI target may be with the name of its volume": r"iscsi\.targetPortal",
+    "two sources of one claim are the same": r"volumeClaimTemplate\.spec\.dataSource",
+}
+"""What is taken of a template and refused by the API server: why, and where."""
+
+
 def plants() -> Iterator[Plant]:
     """Each place of the template with every value of its own type, without a value, and with keys of all kinds."""
     for place, old in _places(a_full_template()):

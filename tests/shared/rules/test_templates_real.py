@@ -18,6 +18,7 @@ from shared.api.job_spec import JobTemplateInFull
 from shared.rules.fault import Fault
 from shared.rules.jobtemplate import faults_in_jobtemplate
 from tests.shared.rules.plants import (
+    LEFT,
     Gone,
     Plant,
     additions,
@@ -41,18 +42,6 @@ from webhook.shapes import MisshapenError, read
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
 SPEC = "spec.tasks[0].template."
-
-LEFT: dict[str, str] = {
-    "a null in a map is dropped from a Job, and is 0 in a template": r"containers\[\]\.resources\.limits\.\w+",
-    "what a Pod may not do besides that shares more of its node, or less": r"spec\.(hostIPC|hostUsers)$",
-    "where the disks of a cloud lie is its own matter": r"azureDisk\.diskURI",
-    "what a runtime takes for itself is its own matter": r"spec\.overhead$",
-    "what is for Windows is left to Windows": r"windowsOptions$",
-    "block devices are claims": r"volumes\[\]\.persistentVolumeClaim$",
-    "how long the address of an iSCSI target may be with the name of its volume": r"iscsi\.targetPortal",
-    "two sources of one claim are the same": r"volumeClaimTemplate\.spec\.dataSource",
-}
-"""What is taken here and refused by the API server: why, and where."""
 
 STRICTER: dict[str, str] = {
     "Volcano takes only old names of variables": r"(env\[\]\.name|envFrom\[\]\.prefix)",
