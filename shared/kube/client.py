@@ -259,6 +259,8 @@ class KubeClient:
         finally:
             self.metrics.request(request.method, code)
             self.metrics.duration(verb, perf_counter() - began)
+            if request.body:
+                self.metrics.sent(verb, len(request.body))
 
 
 async def _never_silent(stream: Stream, silence: float) -> AsyncGenerator[bytes, None]:

@@ -27,6 +27,13 @@ class KubeMetrics:
             buckets=(0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 15, 60),
             registry=registry,
         )
+        self._sent = Histogram(
+            "rest_client_request_size_bytes",
+            "Size of the bodies that were sent to the API server, by verb and server.",
+            ("verb", "host"),
+            buckets=(256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304),
+            registry=registry,
+        )
         self._held_back = Counter(
             "jobflow_kube_requests_held_back",
             "Requests that were not sent because the API server had asked to wait, by verb and resource.",
@@ -61,6 +68,10 @@ class KubeMetrics:
     def duration(self, verb: str, seconds: float) -> None:
         """A request took this long."""
         self._duration.labels(verb, self._host).observe(seconds)
+
+    def sent(self, verb: str, size: int) -> None:
+        """A request had a body of so many bytes."""
+        self._sent.labels(verb, self._host).observe(size)
 
     def held_back(self, verb: str, resource: str) -> None:
         """A request was not sent."""
