@@ -79,15 +79,22 @@ class Controller:
         writes = asyncio.Semaphore(settings.concurrent_writes)
         cluster = KubeCluster(client, leader.check if leader else None)
 
+        only = settings.watched_namespaces
         self._jobflows = Informer(
-            client, JOBFLOWS, random, indexes={triggers.TEMPLATE: triggers.template_keys}, page=JOBFLOW_PAGE
+            client,
+            JOBFLOWS,
+            random,
+            indexes={triggers.TEMPLATE: triggers.template_keys},
+            namespaces=only,
+            page=JOBFLOW_PAGE,
         )
-        self._templates = Informer(client, JOBTEMPLATES, random)
+        self._templates = Informer(client, JOBTEMPLATES, random, namespaces=only)
         self._jobs = Informer(
             client,
             JOBS,
             random,
             indexes={triggers.OWNER: triggers.owner_uids, jobtemplate.TEMPLATE: jobtemplate.template_keys},
+            namespaces=only,
         )
         self.informers: Mapping[str, Informer[Any]] = {
             "jobflows": self._jobflows,

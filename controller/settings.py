@@ -1,11 +1,12 @@
 """What can be set about the controller."""
 
-from typing import Final, Self
+from typing import Annotated, Final, Self
 
 from pydantic import model_validator
 
+from shared.flow.names import is_label
 from shared.ops.addresses import Address
-from shared.ops.settings import Duration, ExistingFile, ListenAddress, NotNegative, Positive, Settings
+from shared.ops.settings import Duration, ExistingFile, ListenAddress, Metavar, NotNegative, Positive, Settings
 
 A_WRITE: Final = 5.0
 """Seconds that a write may be on its way: `shared.kube.client.TIMEOUT`, which takes long to import."""
@@ -41,6 +42,10 @@ class ControllerSettings(Settings):
     metrics_address: ListenAddress = Address("", 8081)
     """Where /metrics is served for Prometheus over plain HTTP. It may be the same address as --healthz-address."""
 
+    namespaces: Annotated[str, Metavar("NAMES")] = ""
+    """Namespaces whose JobFlows are run, separated by commas; nothing stands for all. A second controller, for others,
+    needs a Lease of its own: --leader-elect-resource-name."""
+
     workers: Positive = 1
     """JobFlows that are worked on at the same time. One is enough for most clusters: it waits for little but writes,
     and those of one JobFlow go out side by side."""
@@ -70,6 +75,19 @@ class ControllerSettings(Settings):
 
     leader_elect_resource_namespace: str = ""
     """Namespace of the Lease. Without it: the pod's own, and outside of a pod kube-system, which every cluster has."""
+
+    @property
+    def watched_namespaces(self) -> tuple[str, ...]:
+        """The names in `namespaces`, each once; empty for all namespaces."""
+        names = (name.strip() for name in self.namespaces.split(","))
+        return tuple(dict.fromkeys(name for name in names if name))
+
+    @model_validator(mode="after")
+    def _namespaces_are_names(self) -> Self:
+        for name in self.watched_namespaces:
+            if not is_label(name):
+                raise ValueError(f'--namespaces: "{name}" can be no namespace; it is a list such as team-a,team-b')
+        return self
 
     @model_validator(mode="after")
     def _the_lease_outlasts_every_write(self) -> Self:

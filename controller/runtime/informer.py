@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from random import Random
 from typing import Generic, NoReturn
 
@@ -19,7 +19,7 @@ Wakes = Callable[[T | None, T | None], Iterable[tuple[K, Priority]]]
 
 
 class Informer(Generic[T]):
-    """One kind. `run` it, and `wake` queues by it.
+    """One kind, of all namespaces or of some. `run` it, and `wake` queues by it.
 
     Handlers hear of a change when the cache holds it already. What the first list brings wakes with the priority of
     the background, whatever a handler says: after a restart most objects need nothing, and what happens meanwhile
@@ -33,27 +33,28 @@ class Informer(Generic[T]):
         random: Random,
         *,
         indexes: Mapping[str, Index[T]] | None = None,
-        namespace: str | None = None,
+        namespaces: Collection[str] = (),
         page: int = PAGE,
     ) -> None:
+        """Without `namespaces` it is all of them; each that is named costs a list and a watch of its own."""
+        self.synced = asyncio.Event()
+        """Set once the first lists are in the cache and every handler has heard of them."""
         self._name = resource.plural
         self._cache: Cache[T] = Cache(indexes)
         self._handlers: list[Callable[[T | None, T | None, bool], None]] = []
-        self._reflector = Reflector(client, resource, self._cache, random, self._tell, namespace=namespace, page=page)
+        self._reflectors = [
+            Reflector(client, resource, self._cache, random, self._tell, namespace=namespace, page=page)
+            for namespace in (namespaces or (None,))
+        ]
 
     @property
     def cache(self) -> Reader[T]:
         """The local copy, for reading."""
         return self._cache
 
-    @property
-    def synced(self) -> asyncio.Event:
-        """Set once the first list is in the cache and every handler has heard of it."""
-        return self._reflector.synced
-
     def trouble(self) -> str | None:
         """Why the cache must not be taken for the present state, None while all is well."""
-        return self._reflector.trouble()
+        return next((trouble for reflector in self._reflectors if (trouble := reflector.trouble())), None)
 
     def wake(self, queue: WorkQueue[K], wakes: Wakes[T, K]) -> None:
         """Add to `queue` whatever `wakes` answers to each change."""
@@ -66,7 +67,13 @@ class Informer(Generic[T]):
 
     async def run(self) -> NoReturn:
         """Keep the cache current for ever."""
-        await self._reflector.run()
+        async with asyncio.TaskGroup() as group:
+            for reflector in self._reflectors:
+                group.create_task(reflector.run(), name=f"{self._name} reflector")
+            for reflector in self._reflectors:
+                await reflector.synced.wait()
+            self.synced.set()
+        raise AssertionError("a reflector has ended")
 
     def _tell(self, old: T | None, new: T | None, /, *, initial: bool) -> None:
         for handler in self._handlers:

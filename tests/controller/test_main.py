@@ -86,6 +86,7 @@ def test_help_explains_every_flag_with_its_default() -> None:
     ("arguments", "environ", "expected"),
     [
         pytest.param(["--workers=0"], {}, "--workers=0: must be greater", id="a wrong value"),
+        pytest.param(["--namespaces=a,B_c"], {}, '"B_c" can be no namespace', id="no name of a namespace"),
         pytest.param(["--works=1"], {}, "unknown flag --works, did you mean --workers?", id="an unknown flag"),
         pytest.param([], {"JOBFLOW_WORKERS": "x"}, "JOBFLOW_WORKERS=x: must be a whole number", id="a wrong variable"),
         pytest.param(["--kubeconfig=/none"], {}, "--kubeconfig=/none: no such file", id="a file that is not there"),

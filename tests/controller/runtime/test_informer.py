@@ -56,6 +56,23 @@ async def test_the_first_list_wakes_in_the_background_and_what_happens_later_wit
     running.cancel()
 
 
+async def test_of_some_namespaces_it_knows_those_and_no_others() -> None:
+    api = FakeApi()
+    for namespace in ("red", "blue", "green"):
+        api.put("jobs", "before", namespace=namespace)
+    informer = Informer(KubeClient(api), JOBS, Random(1), namespaces=("red", "blue"))
+    assert informer.trouble()
+    running = asyncio.create_task(informer.run())
+    await informer.synced.wait()
+    assert informer.trouble() is None
+    for namespace in ("red", "blue", "green"):
+        api.put("jobs", "after", namespace=namespace)
+    api.delete("jobs", "before", namespace="blue")
+    await asyncio.sleep(0.1)
+    assert {str(job.key) for job in informer.cache} == {"red/before", "red/after", "blue/after"}
+    running.cancel()
+
+
 async def test_a_handler_that_fails_keeps_no_other_from_hearing_and_no_later_change() -> None:
     api, queue = FakeApi(), a_queue()
 

@@ -57,6 +57,10 @@ class Watch:
     frozen: bool = False
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    namespace: str = ""
+
+    def shows(self, obj: Object) -> bool:
+        return self.namespace in ("", obj["metadata"]["namespace"])
 
     def send(self, *lines: bytes) -> None:
         for line in lines:
@@ -168,7 +172,7 @@ class FakeApi:
         entry = (self.version, resource, kind, copy.deepcopy(obj))
         self.history.append(entry)
         for watch in self.watches:
-            if watch.resource == resource:
+            if watch.resource == resource and watch.shows(obj):
                 watch.send(event(kind, obj))
 
     # What a test does to it
@@ -225,8 +229,9 @@ class FakeApi:
         if scripted:
             yield Whole(scripted)
             return
-        watch = Watch(resource, frozen=resource in self.held_back)
-        watch.send(*(event(kind, obj) for at, of, kind, obj in self.history if of == resource and at > since))
+        watch = Watch(resource, frozen=resource in self.held_back, namespace=self._place(request)[0])
+        missed = [(kind, obj) for at, of, kind, obj in self.history if of == resource and at > since]
+        watch.send(*(event(kind, obj) for kind, obj in missed if watch.shows(obj)))
         self.watches.append(watch)
         timer = asyncio.get_running_loop().call_later(int(dict(request.query)["timeoutSeconds"]), watch.end)
         try:
@@ -267,7 +272,8 @@ class FakeApi:
         namespace, _, name, subresource = self._place(request)
         key, objects = Key(namespace, name), self.objects[resource]
         if verb == "list":
-            return self._list(objects, dict(request.query))
+            listed = {key: obj for key, obj in objects.items() if namespace in ("", key.namespace)}
+            return self._list(listed, dict(request.query))
         if verb == "create":
             return self._create(resource, namespace, json.loads(request.body or b""))
         if key not in objects:
