@@ -83,10 +83,12 @@ def _after(recorded: tuple[RunningHistory, ...], steps: Sequence[Step]) -> Seque
 
 def _end(before: JobStatus, state: str, job: Job, now: datetime) -> str | None:
     """When the Job ended: None while it runs; once said it stays, for Volcano touches finished Jobs again."""
-    if state not in FINAL:
+    if state not in FINAL and state != LOST:
         return None
     if before.end_timestamp and before.state == state:
         return before.end_timestamp
+    if state == LOST:
+        return format_time(now)
     if job.phase == state and job.status.state.last_transition_time:
         return job.status.state.last_transition_time
     start, ran = parse_time(job.metadata.creation_timestamp), parse_duration(job.status.running_duration)

@@ -405,6 +405,20 @@ async def test_what_a_live_look_shows_to_have_been_created_is_not_created_again_
     assert another.creates() == []
 
 
+async def test_a_lost_job_is_told_in_one_write_and_has_an_end() -> None:
+    world = a_world("get", "clean")
+    await world.settle(1)
+    world.phase("etl-get", "Running")
+    await world.settle(5)
+    before = [verb for verb, _ in world.writes].count("status")
+    world.remove("Job", "etl-get")
+    await world.settle(60)
+    [lost] = [it for it in world.status()["jobStatusList"] if it["name"] == "etl-get"]
+    assert lost["state"] == "Lost"
+    assert lost["endTimestamp"] == lost["runningHistories"][-1]["startTimestamp"]
+    assert [verb for verb, _ in world.writes].count("status") == before + 1
+
+
 async def test_a_suspended_job_is_told_for_nobody_else_will_resume_it() -> None:
     world = a_world("get", "clean: get")
     await world.settle(1)
