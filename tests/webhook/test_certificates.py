@@ -209,6 +209,7 @@ def test_no_part_of_a_key_is_logged(mounted: Mounted, caplog: pytest.LogCaptureF
     assert not any(line in caplog.text for line in other.private_key_pem.bytes().decode().splitlines() if line)
 
 
+@pytest.mark.timeout(300)
 async def test_the_certificate_turns_without_a_failed_request(mounted: Mounted, ca: trustme.CA) -> None:
     """Twenty certificates and some bad ones in between, while one client connects anew each time and one stays."""
     heard = Heard()

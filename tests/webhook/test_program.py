@@ -382,6 +382,7 @@ HOSTILE = {
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the memory of a process in /proc")
+@pytest.mark.timeout(300)
 def test_hostile_bodies_cost_little_memory_and_leave_none_behind(start: Start) -> None:
     """Eight of each kind at the same time, in chunks and with a length."""
     webhook = start()

@@ -4,6 +4,8 @@ import asyncio
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.webhook.replicas import Load, fleet
 from tests.webhook.serving import until
 
@@ -12,6 +14,7 @@ LAG = 0.6
 `tests/bench/bench_admission_replicas.py`."""
 
 
+@pytest.mark.timeout(300)
 async def test_replacing_all_replicas_fails_no_request(tmp_path: Path) -> None:
     async with fleet(tmp_path, 3, f"--shutdown-delay={2 * LAG}s") as replicas, Load(replicas.port, 8, 200) as load:
         for _ in range(3):

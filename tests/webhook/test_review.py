@@ -199,6 +199,7 @@ def test_any_json_is_answered_or_refused(value: Any) -> None:
     assert_in_order(sent(value))
 
 
+@pytest.mark.timeout(300)
 def test_twenty_thousand_spoilt_reviews_are_answered_or_refused() -> None:
     """Of every kind and operation, half of them spoilt in their bytes, half in what they say."""
     allowed = Counter[bool | None]()
