@@ -48,6 +48,9 @@ class Call:
     nth: int = 0
     """The number of this write among all."""
     listed: tuple[int, list[Object]] = (0, [])
+    """Version and objects of the page that it was answered with."""
+    more: bool = False
+    """Another page follows."""
 
     def __str__(self) -> str:
         where = f"{self.resource}/{self.key.name}" + (f"/{self.subresource}" if self.subresource else "")
@@ -98,6 +101,10 @@ class Judge(Protocol):
     """Hears of everything that programs do and get to know."""
 
     def sent(self, call: Call) -> None: ...
+
+    def arrives(self, call: Call) -> None:
+        """The store is going to do it."""
+        ...
 
     def done(self, call: Call, refusal: Refusal | None) -> None:
         """The store has done it, or refused it."""
@@ -252,6 +259,7 @@ class Api:
                 raise Refusal(410, "Expired", "too old resource version")
             if call.verb == "create" and (refusal := self.admission(call)):
                 raise refusal
+            self.judge.arrives(call)
             body = getattr(self, f"_{call.verb}")(call)
         except Refusal as refusal:
             self.judge.done(call, refusal)
@@ -317,7 +325,7 @@ class Api:
         if rest:
             more = f"{version}-{call.number}"
             self._lists[more] = version, rest
-        call.listed = version, items
+        call.listed, call.more = (version, items), bool(more)
         bodies = b",".join(self._body(call, item) for item in items)
         head = b'{"kind":"List","metadata":{"resourceVersion":"%d","continue":"%b"},"items":['
         return head % (version, more.encode()) + bodies + b"]}"
@@ -441,8 +449,6 @@ class Wire:
         """There is nothing to let go of."""
 
 
-
-
 def _settle(answer: "asyncio.Future[Answer]", result: Answer | Exception) -> None:
     if answer.done():
         return
@@ -474,4 +480,3 @@ def failure(refusal: Refusal) -> Answer:
     }
     headers = {"Retry-After": str(refusal.retry_after)} if refusal.retry_after else {}
     return Answer(refusal.status, headers, msgspec.json.encode(body))
-

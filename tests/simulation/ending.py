@@ -62,7 +62,9 @@ def _of_flow(sim: "Simulation", flow: FlowTruth) -> Iterator[str]:
     if phase == "Terminating" or (flow.tampered and phase in ("Succeed", "Failed")):
         return  # a hand has written it, and a finished JobFlow stays finished
     if phase == "Succeed" and flow.policy == "delete":
-        left = [name for name in jobs if phase_of(jobs[name]) == "Completed" and name in map(flow.job_name, flow.entries)]
+        left = [
+            name for name in jobs if phase_of(jobs[name]) == "Completed" and name in map(flow.job_name, flow.entries)
+        ]
         if left:
             yield f"{left} should have been deleted"
     if phase not in ("Succeed", "Failed"):
@@ -113,12 +115,14 @@ def _is_held_up(sim: "Simulation", flow: FlowTruth, entry: str) -> bool:
 
 def _own_jobs(sim: "Simulation", flow: FlowTruth) -> dict[str, Object]:
     every = sim.store.objects["jobs"].values()
-    return {key_of(job).name: job for job in every if owner_uid(job) == flow.uid and job["metadata"]["uid"] in sim.oracle.truth.jobs}
+    return {
+        key_of(job).name: job
+        for job in every
+        if owner_uid(job) == flow.uid and job["metadata"]["uid"] in sim.oracle.truth.jobs
+    }
 
 
-def _status(
-    sim: "Simulation", flow: FlowTruth, status: Any, jobs: dict[str, Object]
-) -> Iterator[str]:
+def _status(sim: "Simulation", flow: FlowTruth, status: Any, jobs: dict[str, Object]) -> Iterator[str]:
     """What the status says that is not so."""
     told = {entry["name"]: entry.get("state", "") for entry in status.get("jobStatusList") or ()}
     lists = {name: listed for listed in LISTS for name in status.get(listed) or ()}
@@ -138,7 +142,7 @@ def _unseen(sim: "Simulation", flow: FlowTruth, name: str) -> bool:
     if name in flow.listed or not all(job.lost for job in flow.jobs[name]):
         return False
     running = (sim.oracle.knowledge(replica.process) for replica in sim.replicas if replica.process)
-    return all(known.jobs.isdisjoint(job.uid for job in flow.jobs[name]) for known in running)
+    return all(not any(job.uid in known.jobs for job in flow.jobs[name]) for known in running)
 
 
 def _templates(sim: "Simulation") -> Iterator[str]:
@@ -184,7 +188,9 @@ def check_programs(sim: "Simulation") -> None:
             for resource, informer in controller.informers.items():
                 for cached in informer.cache:
                     body = sim.store.bodies.get((resource, cached.metadata.resource_version))
-                    if body is None or msgspec.json.encode(RESOURCES[resource].decode(body)) != msgspec.json.encode(cached):
+                    if body is None or msgspec.json.encode(RESOURCES[resource].decode(body)) != msgspec.json.encode(
+                        cached
+                    ):
                         wrong("I11", f"{resource} {cached.name} in a cache of {replica.name} was changed")
             if not main.done():
                 wrong("end", f"{main.get_name()} does not end")

@@ -2,21 +2,24 @@
 
 import gc
 from collections.abc import Iterable
+from itertools import count
 
 from tests.simulation.plan import Plan
 from tests.simulation.run import Result, run
 
 COLLECT_EVERY = 25
 
+_runs = count(1)
+
 
 def all_right(plans: Iterable[Plan], *, once_more: str = "") -> list[Result]:
     """The results of all plans, none of which may have failed."""
     results = []
-    for count, plan in enumerate(plans, 1):
+    for plan in plans:
         result = run(plan)
         assert not result.violations, f"\n{result.report(once_more=once_more)}"
         results.append(result)
-        if count % COLLECT_EVERY == 0:
+        if next(_runs) % COLLECT_EVERY == 0:
             gc.collect()
     return results
 

@@ -151,9 +151,7 @@ class SeededLoop(asyncio.AbstractEventLoop):
     def time(self) -> float:
         return self._now
 
-    def call_soon(
-        self, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> asyncio.Handle:
+    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
         handle = asyncio.Handle(callback, args, self, context)
         self._ready.append(handle)
         return handle
@@ -176,9 +174,7 @@ class SeededLoop(asyncio.AbstractEventLoop):
     def create_future(self) -> asyncio.Future[Any]:
         return asyncio.Future(loop=self)
 
-    def create_task(
-        self, coro: Any, *, name: object = None, context: Context | None = None
-    ) -> asyncio.Task[Any]:
+    def create_task(self, coro: Any, *, name: object = None, context: Context | None = None) -> asyncio.Task[Any]:
         return SeededTask(coro, loop=self, name=str(name) if name else None, context=context)
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:

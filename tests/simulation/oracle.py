@@ -45,13 +45,15 @@ class Knowledge:
     """What one process was ever shown."""
 
     def __init__(self) -> None:
-        self.jobs: set[str] = set()
-        """Uids of Jobs that it was shown while they were a JobFlow's."""
-        self.completed: set[str] = set()
+        self.jobs: dict[str, float] = {}
+        """Uids of Jobs that it was shown while they were a JobFlow's, and when first."""
+        self.completed: dict[str, float] = {}
         """Those of them that it was shown Completed."""
         self.flows: dict[Key, tuple[float, Object]] = {}
         """JobFlows as live answers showed them, and when."""
-        self.newest: dict[str, int] = {}
+        self.pages: list[Object] = []
+        """Those of the list of Jobs that it is at."""
+        self.newest = 0
 
 
 class Oracle:
@@ -67,6 +69,7 @@ class Oracle:
         """Every write that was done or refused by the store."""
         self.windows = 0
         """Second creates that the known window excuses."""
+        self._arriving: Call | None = None
         self._stolen_at = -math.inf
         store.watchers.append(self._hear)
 
@@ -97,6 +100,10 @@ class Oracle:
         else:
             self.wrong("I7", f"{call} is nothing that a controller may do")
 
+    def arrives(self, call: Call) -> None:
+        """The store is going to do it."""
+        self._arriving = call
+
     def done(self, call: Call, refusal: Refusal | None) -> None:
         """The store has done it, or refused it."""
         if call.is_write:
@@ -112,12 +119,18 @@ class Oracle:
             known.flows[call.key] = self._loop.time(), call.result
         if call.result is not None and call.resource == "jobs":
             self._learn(known, [call.result])
-        if call.verb == "list":
-            version, items = call.listed
-            if version >= known.newest.get(call.resource, 0):
-                known.newest[call.resource] = version
-                if call.resource == "jobs":
-                    self._learn(known, items)
+        if call.verb == "list" and call.resource == "jobs":
+            self._listed(known, call)
+
+    def _listed(self, known: Knowledge, call: Call) -> None:
+        """A page counts once the list is whole, and if it is no older than what was listed before."""
+        version, items = call.listed
+        if not any(name == "continue" for name, _ in call.request.query):
+            known.pages.clear()
+        known.pages += items
+        if not call.more and version >= known.newest:
+            known.newest = version
+            self._learn(known, known.pages)
 
     def knows(self, process: Process, resource: str, objects: Iterable[Object]) -> None:
         """A watch has shown it these."""
@@ -136,9 +149,9 @@ class Oracle:
         for job in jobs:
             uid = job["metadata"]["uid"]
             if uid in self.truth.jobs and owner_uid(job) == self.truth.owner[uid].uid:
-                known.jobs.add(uid)
+                known.jobs.setdefault(uid, self._loop.time())
                 if phase_of(job) == "Completed":
-                    known.completed.add(uid)
+                    known.completed.setdefault(uid, self._loop.time())
 
     def _hear(self, change: Change) -> None:
         if change.by in HANDS:
@@ -212,7 +225,11 @@ class Oracle:
         shown none of them: by no answer, no list, no watch, no read."""
         if earlier[-1].name in flow.listed or any(job.gone_at is None for job in earlier):
             return False
-        return self.known[by].jobs.isdisjoint(job.uid for job in earlier)
+        return not any(self._knew(self.known[by].jobs, job) for job in earlier)
+
+    def _knew(self, shown: Mapping[str, float], job: JobTruth) -> bool:
+        """Whoever sent what arrives now had been shown that Job before it was sent."""
+        return job.uid in shown and (self._arriving is None or shown[job.uid] < self._arriving.at)
 
     # Deletes
 
@@ -272,7 +289,7 @@ class Oracle:
             return True
         if flow.job_name(entry) in flow.completed:
             return False
-        return any(job.lost and job.uid not in self.known[by].completed for job in flow.own(entry))
+        return any(job.lost and not self._knew(self.known[by].completed, job) for job in flow.own(entry))
 
     def _nothing_is_forgotten(self, flow: FlowTruth, old: Any, new: Any) -> None:
         now = {entry["name"]: entry for entry in new.get("jobStatusList") or ()}

@@ -109,8 +109,6 @@ class Plan:
     def __str__(self) -> str:
         told = {name: value for name, value in asdict(self).items() if value not in ((), {}, None)}
         told["weather"] = {
-            name: value
-            for name, value in told["weather"].items()
-            if value and value != getattr(Weather(), name)
+            name: value for name, value in told["weather"].items() if value and value != getattr(Weather(), name)
         }
         return pformat(told, width=120, sort_dicts=False)

@@ -1,7 +1,7 @@
 """Run one plan from beginning to end, and judge it.
 
-    result = run(a_plan(seed=7))
-    assert not result.violations, result.report()
+result = run(a_plan(seed=7))
+assert not result.violations, result.report()
 """
 
 import asyncio
@@ -216,6 +216,9 @@ class Simulation:
                 self._still(call)
         if not call.process.dead:
             self.oracle.sent(call)
+
+    def arrives(self, call: Call) -> None:
+        self.oracle.arrives(call)
 
     def done(self, call: Call, refusal: object) -> None:
         self.oracle.done(call, refusal)

@@ -117,7 +117,9 @@ class Store:
         old = self.get(resource, key)
         version = wanted["metadata"].get("resourceVersion")
         if version and version != old["metadata"]["resourceVersion"]:
-            raise Refusal(409, "Conflict", "the object has been modified; please apply your changes to the latest version")
+            raise Refusal(
+                409, "Conflict", "the object has been modified; please apply your changes to the latest version"
+            )
         if wanted["metadata"].get("uid", old["metadata"]["uid"]) != old["metadata"]["uid"]:
             raise Refusal(409, "Conflict", "Precondition failed: UID in precondition differs")
         if version is not None and version != old["metadata"]["resourceVersion"]:

@@ -91,7 +91,9 @@ class Users:
         """A Job that is not ours, under a name that ours would have."""
         metadata = named(name)
         if owner:
-            metadata["ownerReferences"] = [{"apiVersion": FLOW_API_VERSION, "kind": "JobFlow", "controller": True, **owner}]
+            metadata["ownerReferences"] = [
+                {"apiVersion": FLOW_API_VERSION, "kind": "JobFlow", "controller": True, **owner}
+            ]
         metadata["labels"] = {"volcano.sh/createdByJobFlow": f"{NAMESPACE}.{name.partition('-')[0]}"}
         job = self._store.create("jobs", {"metadata": metadata, "spec": job_spec(None, "strange")}, "user")
         if phase:
@@ -142,11 +144,17 @@ def named(name: str) -> Object:
 
 
 def flows_of(entries: tuple[tuple[str, tuple[str, ...]], ...]) -> list[Object]:
-    return [{"name": name, "dependsOn": {"targets": list(targets)}} if targets else {"name": name} for name, targets in entries]
+    return [
+        {"name": name, "dependsOn": {"targets": list(targets)}} if targets else {"name": name}
+        for name, targets in entries
+    ]
 
 
 def job_spec(ttl: int | None, image: str) -> Object:
-    spec: Object = {"minAvailable": 1, "tasks": [{"name": "main", "replicas": 1, "template": {"spec": {"image": image}}}]}
+    spec: Object = {
+        "minAvailable": 1,
+        "tasks": [{"name": "main", "replicas": 1, "template": {"spec": {"image": image}}}],
+    }
     if ttl is not None:
         spec["ttlSecondsAfterFinished"] = ttl
     return spec

@@ -141,4 +141,6 @@ class Garbage:
         if obj is None or not is_deleting(obj):
             return
         left = [it for it in obj["metadata"].get("finalizers", []) if it not in (FOREGROUND, ORPHAN)]
-        self._store.update(resource, key_of(obj), {**obj, "metadata": {**obj["metadata"], "finalizers": left}}, "", "gc")
+        self._store.update(
+            resource, key_of(obj), {**obj, "metadata": {**obj["metadata"], "finalizers": left}}, "", "gc"
+        )

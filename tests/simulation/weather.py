@@ -72,7 +72,7 @@ class Sky:
             return Fate(there, back, arrives=random() < 0.5, answered=False, hangs=random() < 0.3)
         return Fate(4.5 * random(), 4.5 * random())
 
-    def lag(self, watch: Watch) -> float:  # noqa: ARG002
+    def lag(self, watch: Watch) -> float:
         if self.is_calm:
             return 0.01 * self._random.random()
         return self._random.expovariate(1 / self._weather.lag)
@@ -81,7 +81,7 @@ class Sky:
         if not self.is_calm:
             watch.stalled = watch.resource in self._weather.hidden
 
-    def behind(self, process: Process) -> int:  # noqa: ARG002
+    def behind(self, process: Process) -> int:
         if self.is_calm:
             return 0
         now = self._loop.time() - BEGINNING

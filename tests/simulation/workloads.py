@@ -1,7 +1,7 @@
 """Make plans: what a seed stands for. Each workload is a kind of trouble; the weather is drawn for each anew.
 
-    plan = a_plan(seed=7)                       # the workload is drawn as well
-    plan = a_plan(seed=7, workload="churn")
+plan = a_plan(seed=7)                       # the workload is drawn as well
+plan = a_plan(seed=7, workload="churn")
 """
 
 from collections.abc import Callable, Mapping
@@ -32,11 +32,11 @@ def entries(random: Random, most: int = 6) -> Entries:
     return tuple(found)
 
 
-def _chain(random: Random, names: str) -> Entries:  # noqa: ARG001
+def _chain(random: Random, names: str) -> Entries:
     return tuple((name, (names[i - 1],) if i else ()) for i, name in enumerate(names))
 
 
-def _fan(random: Random, names: str) -> Entries:  # noqa: ARG001
+def _fan(random: Random, names: str) -> Entries:
     if len(names) < 3:
         return _chain(random, names)
     first, *middle, last = names
@@ -48,7 +48,7 @@ def _dense(random: Random, names: str) -> Entries:
     return tuple((name, tuple(it for it in names[:i] if random.random() < share)) for i, name in enumerate(names))
 
 
-def _apart(random: Random, names: str) -> Entries:  # noqa: ARG001
+def _apart(random: Random, names: str) -> Entries:
     return tuple((name, ()) for name in names)
 
 
@@ -104,7 +104,11 @@ def weather(random: Random, until: float) -> Weather:
         return value if random.random() < share else 0.0
 
     def times(share: float, most: int) -> list[float]:
-        return [round(random.uniform(0, until), 3) for _ in range(random.randint(1, most))] if random.random() < share else []
+        return (
+            [round(random.uniform(0, until), 3) for _ in range(random.randint(1, most))]
+            if random.random() < share
+            else []
+        )
 
     rough = random.random()
     return Weather(
@@ -218,7 +222,9 @@ def churn(random: Random, seed: int, workload: str) -> Plan:
     steps = []
     for flow in plan.flows:
         for at in sorted(_when(random, plan) for _ in range(random.randint(1, 3))):
-            steps.append(Step(at, "delete", (flow.name, random.choice(("Background", "Background", "Foreground", "Orphan")))))
+            steps.append(
+                Step(at, "delete", (flow.name, random.choice(("Background", "Background", "Foreground", "Orphan"))))
+            )
             if random.random() < 0.85:
                 again = flow if random.random() < 0.5 else replace(flow, entries=entries(random, 4), at=0.0)
                 pause = random.choice((0.0, 0.001, 0.02, 0.5, 2.0))
@@ -260,7 +266,11 @@ def tampering(random: Random, seed: int, workload: str) -> Plan:
         some = f"{flow.name}-{random.choice(flow.entries)[0]}"
         changes = random.choice(
             (
-                {"state": {"phase": random.choice(("Succeed", "Failed", "Running", "Pending", "Terminating", "Nonsense"))}},
+                {
+                    "state": {
+                        "phase": random.choice(("Succeed", "Failed", "Running", "Pending", "Terminating", "Nonsense"))
+                    }
+                },
                 {"jobStatusList": [{"name": some, "state": "Completed"}]},
                 {"jobStatusList": []},
                 {"completedJobs": ["x", "a"], "unKnowJobs": [some, some]},
@@ -294,7 +304,9 @@ def two(random: Random, seed: int, workload: str) -> Plan:
 def leaders(random: Random, seed: int, workload: str) -> Plan:
     """Two that elect one; the leader is killed and frozen, its lease deleted and stolen."""
     plan = random.choice((plain, ttl, failing, churn, hands))(random, seed, workload)
-    freezes = tuple((_when(random, plan), round(random.choice((6, 12, 20, 60)) * random.uniform(0.8, 1.2), 3)) for _ in range(2))
+    freezes = tuple(
+        (_when(random, plan), round(random.choice((6, 12, 20, 60)) * random.uniform(0.8, 1.2), 3)) for _ in range(2)
+    )
     kills = tuple(_when(random, plan) for _ in range(random.randint(0, 2)))
     steps = []
     if random.random() < 0.2:
@@ -315,14 +327,32 @@ def mixed(random: Random, seed: int, workload: str) -> Plan:
     plan = _with_scripts(plan, random, handled, 0.1)
     more = random.choice((strangers, templates, refused, edits))(random, seed, workload)
     names = {flow.name for flow in plan.flows}
-    steps = [step for step in more.steps if step.args[0].partition("-")[0] in names or step.do in ("template", "untemplate")]
+    steps = [
+        step for step in more.steps if step.args[0].partition("-")[0] in names or step.do in ("template", "untemplate")
+    ]
     ttls = tuple((name, random.choice((None, None, 0, 3))) for name, _ in plan.templates)
     return plan.but(steps=_sorted([*plan.steps, *steps]), templates=ttls, calm_at=max(plan.calm_at, more.calm_at))
 
 
 WORKLOADS: Final[Mapping[str, Callable[[Random, int, str], Plan]]] = {
     make.__name__: make
-    for make in (plain, calm, ttl, failing, phases, hands, strangers, churn, templates, edits, tampering, refused, two, leaders, mixed)
+    for make in (
+        plain,
+        calm,
+        ttl,
+        failing,
+        phases,
+        hands,
+        strangers,
+        churn,
+        templates,
+        edits,
+        tampering,
+        refused,
+        two,
+        leaders,
+        mixed,
+    )
 }
 
 
@@ -357,7 +387,8 @@ def _edited(random: Random, before: Entries) -> Entries:
             (*before, ("h", ())),
             before[:-1] or before,
             before[1:] or before,
-            tuple((name, tuple(t for t in targets if t != first)) for name, targets in before if name != first) or before,
+            tuple((name, tuple(t for t in targets if t != first)) for name, targets in before if name != first)
+            or before,
             (*before, before[0]),
             (*before, ("g", ("nobody",))),
             tuple((name, (*targets, last) if name == first else targets) for name, targets in before),
