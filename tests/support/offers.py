@@ -40,6 +40,13 @@ class Offers:
             connection = http.client.HTTPSConnection(self._host, context=self._context, timeout=60)
             self._own.connection = connection
             self._opened.append(connection)
+        try:
+            return self._ask(connection, path, built)
+        except (OSError, http.client.HTTPException):  # the server ends a connection when it likes
+            connection.close()
+            return self._ask(connection, path, built)
+
+    def _ask(self, connection: http.client.HTTPSConnection, path: str, built: Mapping[str, Any]) -> dict[str, Any]:
         connection.request("POST", f"{path}?dryRun=All&fieldValidation=Ignore", json.dumps(built), self._headers)
         answer = connection.getresponse()
         body: dict[str, Any] = json.loads(answer.read())
