@@ -86,7 +86,10 @@ class JobFlowReconciler:
         try:
             after = await this.run()
         except Superseded as superseded:
-            return None if superseded.gone else 0.0
+            if not superseded.gone:
+                return 0.0
+            memory.confirmed = None  # what was seen of it a moment ago allows nothing any more
+            return None
         finally:
             del self._passes[cached.uid]
         if after is None and cached.phase in FINISHED and not memory.deleted:

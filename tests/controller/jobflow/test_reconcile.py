@@ -419,6 +419,20 @@ async def test_a_lost_job_is_told_in_one_write_and_has_an_end() -> None:
     assert [verb for verb, _ in world.writes].count("status") == before + 1
 
 
+async def test_nothing_is_created_for_a_jobflow_that_was_just_seen_to_be_gone() -> None:
+    world = a_world()
+    await world.settle(1)
+    world.phase("etl-get", "Running")
+    await world.settle(0)  # the answer to this write of the status would allow creates for a second
+    world.lagging = {"JobFlow"}
+    world.remove("JobFlow", "etl")
+    world.phase("etl-get", "Completing")
+    await world.settle(0.6)
+    world.phase("etl-get", "Completed")
+    await world.settle(0.3)
+    assert world.creates() == ["etl-get"]
+
+
 async def test_a_suspended_job_is_told_for_nobody_else_will_resume_it() -> None:
     world = a_world("get", "clean: get")
     await world.settle(1)
