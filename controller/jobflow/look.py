@@ -15,7 +15,7 @@ from controller.jobflow.progress import advanced, progress_of
 from controller.jobflow.shape import shape_of
 from controller.jobflow.snapshot import Snapshot
 from controller.jobflow.triggers import OWNER
-from shared.api.job import Job
+from shared.api.job import Job, JobPhase
 from shared.api.jobflow import JobFlow
 from shared.api.jobtemplate import JobTemplate
 from shared.api.meta import Key
@@ -73,6 +73,8 @@ def _look_at_news(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetim
         job = cached or answered
         if job is None or job.owner_uid != jobflow.uid:
             return None
+        if before.shape.entries[name].name in before.progress.completed and job.phase != JobPhase.COMPLETED:
+            return None  # it depends on what the status remembers
         jobs[name] = job
     for name in jobs:
         if caches.jobs.get(Key(jobflow.namespace, name)):

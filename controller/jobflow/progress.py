@@ -74,12 +74,9 @@ def progress_of(seen: Snapshot) -> Progress:
 
 
 def advanced(before: Progress, states: Mapping[str, str]) -> Progress:
-    """`before`, now that these entries' own Jobs are seen in these states. Completed stays Completed."""
-    news = {flow: state for flow, state in states.items() if flow not in before.completed}
-    completed = [flow for flow, state in news.items() if state == JobPhase.COMPLETED]
-    return Progress(
-        {**before.states, **news}, before.completed.union(completed) if completed else before.completed, before.total
-    )
+    """`before`, now that these entries' own Jobs are seen in these states; none of them was Completed and is not now."""
+    completed = [flow for flow, state in states.items() if state == JobPhase.COMPLETED]
+    return Progress({**before.states, **states}, before.completed.union(completed), before.total)
 
 
 def unaccounted(seen: Snapshot) -> list[str]:
