@@ -212,7 +212,7 @@ class Api:
         if ("watch", "true") in request.query:
             verb = "watch"
         body = msgspec.json.decode(request.body) if request.body else None
-        if verb == "create":
+        if verb == "create" and body:
             name = body["metadata"].get("name", "")
         self._number += 1
         return Call(
@@ -284,7 +284,9 @@ class Api:
 
     def _patch(self, call: Call) -> bytes:
         content_type, by = call.request.content_type, call.process.name
-        obj = self.store.patch(call.resource, call.key, content_type, call.body, call.subresource, by)
+        obj = self.store.patch(
+            call.resource, call.key, call.body, content_type=content_type, subresource=call.subresource, by=by
+        )
         call.result = obj
         return self._body(call, obj)
 

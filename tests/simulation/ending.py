@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from shared.api.meta import Key
-from shared.kube.resources import JOBFLOWS, JOBS, JOBTEMPLATES
+from shared.kube.resources import JOBFLOWS, JOBS, JOBTEMPLATES, Resource
 from tests.simulation.oracle import LISTS
 from tests.simulation.store import Object, is_deleting, key_of, owner_of, owner_uid, phase_of
 from tests.simulation.truth import FAILURES, FlowTruth
@@ -17,7 +17,7 @@ from tests.simulation.users import NAMESPACE
 if TYPE_CHECKING:
     from tests.simulation.run import Simulation
 
-RESOURCES = {"jobflows": JOBFLOWS, "jobtemplates": JOBTEMPLATES, "jobs": JOBS}
+RESOURCES: dict[str, Resource[Any]] = {"jobflows": JOBFLOWS, "jobtemplates": JOBTEMPLATES, "jobs": JOBS}
 LIST_OF = {
     "": "pendingJobs",
     "Pending": "pendingJobs",
@@ -85,9 +85,9 @@ def _unfinished(sim: "Simulation", flow: FlowTruth, obj: Object, jobs: dict[str,
     if states and all(state == "Completed" for state in states.values()):
         yield f"is {flow.phase() or 'nothing'}, and all have completed"
     for entry, targets in flow.entries.items():
-        if states[entry] is None and all(states[target] == "Completed" for target in targets):
-            if not _is_held_up(sim, flow, entry):
-                yield f"{entry} should have been started"
+        ready = states[entry] is None and all(states[target] == "Completed" for target in targets)
+        if ready and not _is_held_up(sim, flow, entry):
+            yield f"{entry} should have been started"
 
 
 def _state(sim: "Simulation", flow: FlowTruth, entry: str, jobs: dict[str, Object]) -> str | None:
@@ -174,30 +174,28 @@ def is_sound(obj: Object) -> bool:
 
 def check_programs(sim: "Simulation") -> None:
     """Counters (I8), caches (I11), and whether anything failed in a way that was not foreseen."""
-    wrong = sim.oracle.wrong
     happened = Counter(after for _, _, after in sim.oracle.truth.transitions)
     for phase in ("Succeed", "Failed"):
-        counted = 0
-        for replica in sim.replicas:
-            for registry in replica.registries:
-                counted += _counted(registry, f"volcano_jobflow_{phase.lower()}_phase_count")
+        name = f"volcano_jobflow_{phase.lower()}_phase_count"
+        counted = sum(_counted(registry, name) for replica in sim.replicas for registry in replica.registries)
         if counted > happened[phase]:
-            wrong("I8", f"{counted} counted as {phase}, and {happened[phase]} were")
+            sim.oracle.wrong("I8", f"{counted} counted as {phase}, and {happened[phase]} were")
     for replica in sim.replicas:
         for _, controller, main in replica.all:
             for resource, informer in controller.informers.items():
-                for cached in informer.cache:
-                    body = sim.store.bodies.get((resource, cached.metadata.resource_version))
-                    if body is None or msgspec.json.encode(RESOURCES[resource].decode(body)) != msgspec.json.encode(
-                        cached
-                    ):
-                        wrong("I11", f"{resource} {cached.name} in a cache of {replica.name} was changed")
+                _check_cache(sim, resource, informer.cache)
             if not main.done():
-                wrong("end", f"{main.get_name()} does not end")
-        for fault in replica.faults:
-            wrong("end", fault)
-    for fault in sim.loop.faults:
-        wrong("end", fault)
+                sim.oracle.wrong("end", f"{main.get_name()} does not end")
+    for fault in (*sim.loop.faults, *(fault for replica in sim.replicas for fault in replica.faults)):
+        sim.oracle.wrong("end", fault)
+
+
+def _check_cache(sim: "Simulation", resource: str, cache: Any) -> None:
+    """What a cache holds is to the letter what the API server once answered."""
+    for cached in cache:
+        body = sim.store.bodies.get((resource, cached.metadata.resource_version), b"{}")
+        if msgspec.json.encode(RESOURCES[resource].decode(body)) != msgspec.json.encode(cached):
+            sim.oracle.wrong("I11", f"{resource} {cached.name} in a cache was changed")
 
 
 def _counted(registry: Any, name: str) -> int:

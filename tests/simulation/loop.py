@@ -59,6 +59,7 @@ class SeededTask(asyncio.Task[T]):
     def __new__(cls, *_: Any, loop: "SeededLoop", **__: Any) -> "SeededTask[T]":
         self = super().__new__(cls)
         self.number = loop.number()
+        loop.tasks.append(self)
         return self
 
     def __hash__(self) -> int:
@@ -79,6 +80,8 @@ class SeededLoop(asyncio.AbstractEventLoop):
         self._closed = False
         self.steps = 0
         self._most = MOST_AT_ONCE
+        self.tasks: list[SeededTask[Any]] = []
+        """Every task there ever was."""
         self.faults: list[str] = []
         """What asyncio calls the exception handler for: callbacks that raised, tasks that nobody asked for theirs."""
 
@@ -123,7 +126,7 @@ class SeededLoop(asyncio.AbstractEventLoop):
         ready, chance, shuffled = self._ready, self._chance, self._shuffled
         while ready:
             handle = ready.pop(self._pick(int(chance() * len(ready))) if shuffled and len(ready) > 1 else 0)
-            if handle._cancelled:  # type: ignore[attr-defined]
+            if handle._cancelled:
                 continue
             process = handle._context.get(_running_in)  # type: ignore[attr-defined]
             if process is not None and process.held is not None:
@@ -137,11 +140,11 @@ class SeededLoop(asyncio.AbstractEventLoop):
 
     def _pick(self, at: int) -> int:
         """The one at `at`, or the first before it that waits for the same future."""
-        args = self._ready[at]._args  # type: ignore[attr-defined]
+        args = self._ready[at]._args
         if args and isinstance(args[0], asyncio.Future):
             future = args[0]
             for earlier in range(at):
-                others = self._ready[earlier]._args  # type: ignore[attr-defined]
+                others = self._ready[earlier]._args
                 if others and others[0] is future:
                     return earlier
         return at
@@ -151,17 +154,19 @@ class SeededLoop(asyncio.AbstractEventLoop):
     def time(self) -> float:
         return self._now
 
-    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
         handle = asyncio.Handle(callback, args, self, context)
         self._ready.append(handle)
         return handle
 
-    def call_later(
+    def call_later(  # type: ignore[override]
         self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         return self.call_at(self._now + delay, callback, *args, context=context)
 
-    def call_at(
+    def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         timer = asyncio.TimerHandle(when, callback, args, self, context)

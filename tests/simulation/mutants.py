@@ -13,6 +13,7 @@ import pytest
 from controller.jobflow import creating, explain, live, look, one_pass, plan, progress
 from controller.jobflow.actions import DeleteJob
 from controller.jobflow.metrics import VolcanosCounters
+from controller.jobflow.status_patch import status_patch
 from controller.runtime.informer import Informer
 from controller.runtime.leader import Leader
 from controller.runtime.workqueue import WorkQueue
@@ -169,7 +170,7 @@ def deletes_without_uid(patch: Patch) -> None:
 
 def statuses_without_version(patch: Patch) -> None:
     """Patches carry no resourceVersion."""
-    make = one_pass.status_patch
+    make = status_patch
 
     def made(*args: Any) -> bytes:
         return msgspec.json.encode(msgspec.json.decode(make(*args))[1:])

@@ -44,18 +44,20 @@ class Replica:
     def __init__(
         self,
         name: str,
+        *,
         loop: SeededLoop,
         api: Api,
         random: Random,
         history: History,
         settings: ControllerSettings,
-        *,
         wire: Callable[[Process], Transport],
+        restart: float,
         lease: bool = False,
     ) -> None:
+        """`restart` are the seconds until it is started again whenever it has ended."""
         self.name = name
         self._loop, self._api, self._random, self._history, self._settings = loop, api, random, history, settings
-        self._wire, self._lease = wire, lease
+        self._wire, self._lease, self._restart, self._closed = wire, lease, restart, False
         self._starts = 0
         self.process: Process | None = None
         self.controller: Controller | None = None
@@ -74,7 +76,7 @@ class Replica:
 
     def start(self) -> None:
         """Begin with an empty memory."""
-        if self.process is not None:
+        if self.process is not None or self._closed:
             return
         self._starts += 1
         process = self.process = Process(f"{self.name}{self._starts}")
@@ -106,7 +108,7 @@ class Replica:
     def time_of_day(self) -> datetime:
         return NEW_YEAR + timedelta(seconds=self._loop.time() - BEGINNING + self.skew)
 
-    def kill(self, restart: float) -> None:
+    def kill(self) -> None:
         """kill -9, and the kubelet starts it again."""
         if self.process is None:
             return
@@ -114,7 +116,7 @@ class Replica:
         self.process.kill()
         self._api.forget(self.process)
         self.process = None
-        self._loop.world(restart, self.start)
+        self._loop.world(self._restart, self.start)
 
     def freeze(self, length: float) -> None:
         """SIGSTOP, and SIGCONT after a while."""
@@ -130,14 +132,19 @@ class Replica:
             self.note("goes on")
             self._loop.thaw(process)
 
-    def end(self, restart: float | None) -> None:
-        """SIGTERM."""
-        if self.process is None:
-            return
-        self.note("is asked to end")
-        self.stop.set()
-        if restart is not None:
-            self._loop.world(restart + 10, self.start)
+    def end(self) -> None:
+        """SIGTERM, and the kubelet starts it again once it has ended."""
+        if self.process is not None:
+            self.note("is asked to end")
+            self.stop.set()
+
+    def close(self) -> None:
+        """It is not started any more, and what was killed or frozen is let go, so that it can be cleaned up."""
+        self._closed = True
+        for process, _, _main in self.all:
+            if process.held is not None:
+                process.dead = True
+                self._loop.thaw(process)
 
     def _ended(self, process: Process, main: SeededTask[None]) -> None:
         """The program has ended by itself."""
@@ -147,8 +154,7 @@ class Replica:
         if self.process is process:
             self.note("has ended" + (f": {error!r}" if error else ""))
             self.process = None
-            if error is not None:
-                self._loop.world(1.0, self.start)
+            self._loop.world(self._restart, self.start)
             if error is not None and not isinstance(error, LeaseLost):
                 self.faults.append(f"{process.name} ended by {error!r}")
 

@@ -4,10 +4,10 @@ result = run(a_plan(seed=7))
 assert not result.violations, result.report()
 """
 
-import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from pprint import pformat
 from random import Random
 from typing import Final
@@ -22,7 +22,7 @@ from tests.simulation.loop import BEGINNING, BusyLoopError, Process, SeededLoop
 from tests.simulation.oracle import Oracle
 from tests.simulation.plan import Plan, Step
 from tests.simulation.programs import NEW_YEAR, Replica
-from tests.simulation.store import Change, Object, Store, key_of, phase_of
+from tests.simulation.store import Change, Object, Refusal, Store, key_of, phase_of
 from tests.simulation.truth import HANDS
 from tests.simulation.users import Users
 from tests.simulation.volcano import Garbage, Volcano
@@ -71,14 +71,20 @@ class Result:
         )
 
 
+@lru_cache(maxsize=1024)
+def second(number: int) -> str:
+    """The time of day after so many seconds, as the API server writes it."""
+    return format_time(NEW_YEAR + timedelta(seconds=number))
+
+
 class Simulation:
     """One run. `run` does all of it; tests that look in between drive it by hand."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.history = History()
-        self.loop = SeededLoop(Random(f"loop {plan.seed}"), shuffled=plan.shuffled)
-        self.store = Store(lambda: format_time(NEW_YEAR + timedelta(seconds=self.loop.time() - BEGINNING)))
+        self.loop = SeededLoop(Random(f"loop {plan.seed}"), shuffled=plan.shuffled)  # type: ignore[abstract]
+        self.store = Store(lambda: second(int(self.loop.time() - BEGINNING)))
         self.sky = Sky(self.loop, plan.weather, Random(f"sky {plan.seed}"))
         self.oracle = Oracle(self.loop, self.store, self.history)
         self.api = Api(self.loop, self.store, self.sky, self, self.history)
@@ -92,12 +98,13 @@ class Simulation:
         self.replicas = [
             Replica(
                 name,
-                self.loop,
-                self.api,
-                Random(f"{name} {plan.seed}"),
-                self.history,
-                settings,
+                loop=self.loop,
+                api=self.api,
+                random=Random(f"{name} {plan.seed}"),
+                history=self.history,
+                settings=settings,
                 wire=self.api.wire,
+                restart=plan.weather.restart,
                 lease=plan.lease,
             )
             for name in "ab"[: plan.controllers]
@@ -124,7 +131,7 @@ class Simulation:
         for at, length in weather.freezes:
             self.loop.world(at, lambda length=length: self._chance.choice(self.replicas).freeze(length))
         for at in weather.stops:
-            self.loop.world(at, lambda: self._chance.choice(self.replicas).end(weather.restart))
+            self.loop.world(at, lambda: self._chance.choice(self.replicas).end())
         for at, by in weather.clock:
             self.loop.world(at, lambda by=by: setattr(self._chance.choice(self.replicas), "skew", by))
         self.loop.world(plan.calm_at, self._calm)
@@ -171,14 +178,11 @@ class Simulation:
     def end(self) -> None:
         """Let all programs end: those that run as they do, those that were killed by force."""
         for replica in self.replicas:
-            for process, _, main in replica.all:
-                if process.held is not None:
-                    process.dead = True
-                    self.loop.thaw(process)
-        for task in sorted(asyncio.all_tasks(self.loop), key=hash):
+            replica.close()
+        for task in list(self.loop.tasks):
             task.cancel()
         self.loop.run_until_time(self.loop.time() + 30)
-        for task in asyncio.all_tasks(self.loop):
+        for task in self.loop.tasks:
             task._log_destroy_pending = False  # type: ignore[attr-defined]
 
     def _note(self, change: Change) -> None:
@@ -192,7 +196,7 @@ class Simulation:
 
     def _kill(self) -> None:
         if not self.sky.is_calm:
-            self._chance.choice(self.replicas).kill(self.plan.weather.restart)
+            self._chance.choice(self.replicas).kill()
 
     def _calm(self) -> None:
         self.history.note(self.loop.time(), "weather", "it is calm from now on")
@@ -220,7 +224,7 @@ class Simulation:
     def arrives(self, call: Call) -> None:
         self.oracle.arrives(call)
 
-    def done(self, call: Call, refusal: object) -> None:
+    def done(self, call: Call, refusal: Refusal | None) -> None:
         self.oracle.done(call, refusal)
         if call.is_write:
             self._crash(call, "after")
@@ -234,7 +238,7 @@ class Simulation:
     def _crash(self, call: Call, when: str) -> None:
         for replica in self.replicas:
             if replica.process is call.process and (call.nth, when) in self.plan.weather.crashes:
-                replica.kill(self.plan.weather.restart)
+                replica.kill()
 
     def _still(self, call: Call) -> None:
         for nth, length in self.plan.weather.stills:

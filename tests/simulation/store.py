@@ -103,7 +103,7 @@ class Store:
             obj.pop("status", None)
         return self._commit(resource, "ADDED", None, obj, by)
 
-    def patch(self, resource: str, key: Key, content_type: str, patch: Any, subresource: str, by: str) -> Object:
+    def patch(self, resource: str, key: Key, patch: Any, *, content_type: str, subresource: str, by: str) -> Object:
         """Change what the patch says. Raises Refusal, Conflict for an old resourceVersion among it."""
         old = self.get(resource, key)
         try:

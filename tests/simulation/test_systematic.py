@@ -3,7 +3,8 @@
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, pairwise, product
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ SIX = (("a", ()), ("b", ()), ("c", ("a", "b")), ("d", ("c",)), ("e", ("c",)), ("
 QUICK: Script = ((0.05, "Running"), (0.1, "Completed"))
 
 
-def a_flow(entries: tuple[tuple[str, tuple[str, ...]], ...], policy: str | None = "delete", **changes: object) -> Plan:
+def a_flow(entries: tuple[tuple[str, tuple[str, ...]], ...], policy: str | None = "delete", **changes: Any) -> Plan:
     """One JobFlow whose Jobs are quick, with nothing wrong."""
     names = [name for name, _ in entries]
     plan = Plan(
@@ -34,7 +35,7 @@ def a_flow(entries: tuple[tuple[str, tuple[str, ...]], ...], policy: str | None 
     return plan.but(**changes)
 
 
-def under(plan: Plan, **weather: object) -> Plan:
+def under(plan: Plan, **weather: Any) -> Plan:
     """The same under other weather."""
     return plan.but(weather=replace(plan.weather, **weather))
 
@@ -87,7 +88,7 @@ class TestTimeTravel:
 
     def test_a_new_controller_that_is_shown_no_jobs_creates_none_twice(self) -> None:
         for at in (0.2, 0.35, 0.5, 0.7, 0.9, 1.2):
-            weather = {"hidden": ("jobs",), "behind": ((0.0, 7.0, 60),), "kills": (at,), "restart": 0.1}
+            weather: dict[str, Any] = {"hidden": ("jobs",), "behind": ((0.0, 7.0, 60),), "kills": (at,), "restart": 0.1}
             (result,) = all_right([under(a_flow(DIAMOND, "retain"), **weather)])
             assert {creates(result, f"etl-{name}") for name, _ in DIAMOND} == {1}
 
@@ -226,6 +227,6 @@ class TestWrites:
         assert not result.violations, result.report()
         tried = [call.at for call, _ in result.oracle.writes if call.verb == "create" and call.key.name == "etl-a"]
         assert 10 <= len(tried) <= 300 / 15 + 6
-        assert all(later - sooner >= 5 for sooner, later in zip(tried[6:], tried[7:], strict=False))
+        assert all(later - sooner >= 5 for sooner, later in pairwise(tried[6:]))
         last = max(call.at for call, _ in result.oracle.writes if call.key.name == "other")
         assert last - 1_000.0 <= alone * 1.1

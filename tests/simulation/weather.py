@@ -59,18 +59,17 @@ class Sky:
         if self._in_outage():
             return Fate(there, back, arrives=False, hangs=random() < 0.1)
         draw = random()
-        if draw >= self._risk:
-            return Fate(there, back)
         if draw < self._weather.errors:
-            refusal = self._random.choice(REFUSALS)
-            if call.verb in ("patch", "update") and random() < 0.2:
-                refusal = CONFLICT
-            if random() < 0.2:
-                return Fate(there, back, after=Refusal(504, "Timeout", "it took too long"))
-            return Fate(there, back, refusal=refusal)
+            return self._error(call, there, back)
         if draw < self._weather.errors + self._weather.lost:
             return Fate(there, back, arrives=random() < 0.5, answered=False, hangs=random() < 0.3)
-        return Fate(4.5 * random(), 4.5 * random())
+        return Fate(4.5 * random(), 4.5 * random()) if draw < self._risk else Fate(there, back)
+
+    def _error(self, call: Call, there: float, back: float) -> Fate:
+        if self._random.random() < 0.2:
+            return Fate(there, back, after=Refusal(504, "Timeout", "it took too long"))
+        conflicts = call.verb in ("patch", "update") and self._random.random() < 0.2
+        return Fate(there, back, refusal=CONFLICT if conflicts else self._random.choice(REFUSALS))
 
     def lag(self, watch: Watch) -> float:
         if self.is_calm:

@@ -7,7 +7,7 @@ plan = a_plan(seed=7, workload="churn")
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from shared.api.job import FINAL, JobPhase
 from tests.simulation.plan import FlowPlan, Plan, Script, Step, Weather
@@ -39,7 +39,7 @@ def _chain(random: Random, names: str) -> Entries:
 def _fan(random: Random, names: str) -> Entries:
     if len(names) < 3:
         return _chain(random, names)
-    first, *middle, last = names
+    first, middle, last = names[0], names[1:-1], names[-1]
     return ((first, ()), *((name, (first,)) for name in middle), (last, tuple(middle)))
 
 
@@ -188,7 +188,7 @@ def hands(random: Random, seed: int, workload: str) -> Plan:
 def phases(random: Random, seed: int, workload: str) -> Plan:
     """Ten Jobs that go through up to twelve phases in any order, and end where they end."""
     flows = tuple(FlowPlan(f"j{i}", (("a", ()),), random.choice((None, "delete"))) for i in range(10))
-    scripts = {}
+    scripts: dict[str, tuple[Script, ...]] = {}
     for flow in flows:
         walk: list[tuple[float, str]] = []
         while len(walk) < random.randint(1, 12) and not (walk and walk[-1][1] in FINAL):
@@ -242,8 +242,8 @@ def templates(random: Random, seed: int, workload: str) -> Plan:
             there.append((name, None))
         elif random.random() < 0.8:
             steps.append(Step(_when(random, plan), "template", (name, None)))
-        for _ in range(random.randint(0, 2)):
-            steps.append(Step(_when(random, plan), random.choice(("template", "untemplate")), (name,)))
+        does = [random.choice(("template", "untemplate")) for _ in range(random.randint(0, 2))]
+        steps += [Step(_when(random, plan), do, (name,)) for do in does]
     steps = [replace(step, args=(step.args[0], None)) if step.do == "template" else step for step in steps]
     return plan.but(steps=_sorted(steps), templates=tuple(there))
 
@@ -253,8 +253,8 @@ def edits(random: Random, seed: int, workload: str) -> Plan:
     plan = plain(random, seed, workload)
     steps = []
     for flow in plan.flows:
-        for _ in range(random.randint(1, 3)):
-            steps.append(Step(_when(random, plan), "edit", (flow.name, _edited(random, flow.entries))))
+        specs = [_edited(random, flow.entries) for _ in range(random.randint(1, 3))]
+        steps += [Step(_when(random, plan), "edit", (flow.name, spec)) for spec in specs]
     return plan.but(steps=_sorted(steps), templates=tuple((name, None) for name in NAMES))
 
 
@@ -264,7 +264,7 @@ def tampering(random: Random, seed: int, workload: str) -> Plan:
     steps = []
     for flow in plan.flows:
         some = f"{flow.name}-{random.choice(flow.entries)[0]}"
-        changes = random.choice(
+        changes: dict[str, Any] = random.choice(
             (
                 {
                     "state": {
