@@ -1,139 +1,22 @@
-"""Write a CA and a server certificate for a laptop: `python -m certs --dir DIR`.
+"""Certificates: `python -m certs apply` and `remove` for a cluster, `python -m certs --dir DIR` for a laptop."""
 
-Run again, it keeps what still serves and renews what does not.
-"""
-
-import argparse
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from ipaddress import IPv4Address, IPv6Address, ip_address
-from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
-
-from certs.files import CertificateDirectory, UnusableFilesError
-from certs.issue import LEAF_LIFE, Pair, ServerNames, issue_ca, issue_server
-from certs.renewal import Issue, decide
-
-MAX_DAYS = 5 * 365
-LAPTOP = ServerNames(("localhost",), (IPv4Address("127.0.0.1"), IPv6Address("::1")))
+COMMANDS = ("apply", "remove")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Bring the certificates of a directory up to date; return the exit code."""
-    args = parser().parse_args(arguments)
-    directory = CertificateDirectory(args.dir)
-    names = ServerNames(tuple(args.dns), tuple(args.ip)) if args.dns or args.ip else LAPTOP
-    try:
-        report = bring_up_to_date(directory, names, timedelta(days=args.days), force=args.force)
-    except UnusableFilesError as error:
-        print(f"certs: {error}; --force replaces all certificates of this directory", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"certs: {error}", file=sys.stderr)
-        return 1
-    print(report)
-    return 0
+    """Do what the arguments say; return the exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given and given[0] in COMMANDS:
+        # What talks to a cluster takes a second to import, and a laptop needs none of it.
+        from certs import commands  # noqa: PLC0415
 
+        return commands.apply(given[1:]) if given[0] == "apply" else commands.remove(given[1:])
+    from certs.laptop import main as laptop  # noqa: PLC0415
 
-def bring_up_to_date(directory: CertificateDirectory, names: ServerNames, life: timedelta, *, force: bool) -> str:
-    """Look, decide, issue and write; return what was done, for a person."""
-    now = datetime.now(UTC).replace(microsecond=0)
-    ca = None if force else directory.read_ca()
-    server = None if force else directory.read_server()
-    if ca is None and server is not None:
-        raise UnusableFilesError(f"{directory.server_certificate} is there, but the CA that signed it is not")
-    decision = decide(ca, server, names, now)
-    if decision.issue is Issue.ALL or ca is None:
-        ca = issue_ca(new_key(), serial=x509.random_serial_number(), now=now)
-        directory.write_ca(ca)
-    if decision.issue is not Issue.NOTHING or server is None:
-        serial = x509.random_serial_number()
-        server = issue_server(new_key(), ca=ca, names=names, serial=serial, now=now, life=life)
-        directory.write_server(server)
-    done = "Kept the certificates" if decision.issue is Issue.NOTHING else f"Issued {decision.issue.value}"
-    return f"{done} in {directory.path}: {decision.why}.\n{describe(directory, ca, server, names)}"
-
-
-def describe(directory: CertificateDirectory, ca: Pair, server: Pair, names: ServerNames) -> str:
-    """Say which file is for what, and until when."""
-    return (
-        f"  clients trust {directory.ca_certificate} (until {ca.certificate.not_valid_after_utc:%Y-%m-%d})\n"
-        f"  the server has {directory.server_certificate} and {directory.server_key} "
-        f"(until {server.certificate.not_valid_after_utc:%Y-%m-%d}, for {names})"
-    )
-
-
-def new_key() -> ec.EllipticCurvePrivateKey:
-    """Make a private key."""
-    return ec.generate_private_key(ec.SECP256R1())
-
-
-def parser() -> argparse.ArgumentParser:
-    """Describe the command line."""
-    made = argparse.ArgumentParser(
-        prog="python -m certs",
-        description="Write a CA and a server certificate into a directory, as ca.crt, ca.key, tls.crt and tls.key. "
-        "What is there and still serves is kept: a certificate is renewed after two thirds of its life, or when its "
-        "names have changed. For the certificates of a cluster use the chart.",
-    )
-    made.add_argument("--dir", type=Path, required=True, help="where the files lie; it is made if it is missing")
-    made.add_argument(
-        "--dns", type=dns_name, action="append", default=[], metavar="NAME", help="a DNS name of the server; repeat"
-    )
-    made.add_argument(
-        "--ip",
-        type=address,
-        action="append",
-        default=[],
-        metavar="ADDRESS",
-        help="an IP address of the server; repeat",
-    )
-    made.add_argument(
-        "--days",
-        type=days,
-        default=LEAF_LIFE.days,
-        help="how long the server's certificate is valid (default: %(default)s); the CA's is valid for five years",
-    )
-    made.add_argument("--force", action="store_true", help="issue all of them anew, whatever is there")
-    made.epilog = "Without --dns and --ip the names are localhost, 127.0.0.1 and ::1."
-    return made
-
-
-def dns_name(value: str) -> str:
-    """Take a DNS name, with a wildcard at its front at most; a name in another script in its xn-- form."""
-    labels = value.removeprefix("*.").split(".")
-    if len(value) > 253 or not all(is_dns_label(label) for label in labels):
-        raise argparse.ArgumentTypeError(f"{value!r} is not a DNS name")
-    return value
-
-
-def address(value: str) -> IPv4Address | IPv6Address:
-    """Take an IP address; a zone has no place in a certificate."""
-    try:
-        taken = ip_address(value)
-    except ValueError:
-        taken = None
-    if taken is None or "%" in value:
-        raise argparse.ArgumentTypeError(f"{value!r} is not an IP address")
-    return taken
-
-
-def is_dns_label(label: str) -> bool:
-    """A part of a DNS name between dots (RFC 1123)."""
-    inner = label.replace("-", "")
-    return (
-        0 < len(label) <= 63 and label.isascii() and inner.isalnum() and not label.startswith("-") and label[-1] != "-"
-    )
-
-
-def days(value: str) -> int:
-    """Take a number of days within the life of the CA."""
-    if not value.isascii() or not value.isdigit() or not 1 <= int(value) <= MAX_DAYS:
-        raise argparse.ArgumentTypeError(f"{value!r} is not a number of days from 1 to {MAX_DAYS}")
-    return int(value)
+    return laptop(given)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 from certs.issue import Pair
+from certs.pem import certificate_pem, key_pem, read_certificate, read_key
 
 PRIVATE = 0o600
 PUBLIC = 0o644
@@ -48,11 +48,8 @@ class CertificateDirectory:
 
     def _write_pair(self, pair: Pair, certificate: Path, key: Path) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        pem = pair.key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-        replace_file(key, pem, PRIVATE)
-        replace_file(certificate, pair.certificate.public_bytes(serialization.Encoding.PEM), PUBLIC)
+        replace_file(key, key_pem(pair.key), PRIVATE)
+        replace_file(certificate, certificate_pem(pair.certificate), PUBLIC)
 
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:
@@ -85,16 +82,13 @@ def _read_pair(certificate_path: Path, key_path: Path) -> Pair | None:
 
 def _read_certificate(path: Path) -> x509.Certificate:
     try:
-        return x509.load_pem_x509_certificate(path.read_bytes())
+        return read_certificate(path.read_bytes())
     except (OSError, ValueError) as error:
         raise UnusableFilesError(f"{path} cannot be read as a certificate: {error}") from error
 
 
 def _read_key(path: Path) -> EllipticCurvePrivateKey:
     try:
-        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
-    except (OSError, ValueError, TypeError) as error:
+        return read_key(path.read_bytes())
+    except (OSError, ValueError) as error:
         raise UnusableFilesError(f"{path} cannot be read as a private key: {error}") from error
-    if not isinstance(key, EllipticCurvePrivateKey):
-        raise UnusableFilesError(f"{path} is not an ECDSA key")
-    return key

@@ -19,8 +19,8 @@ CA_LIFE = timedelta(days=5 * 365)
 LEAF_LIFE = timedelta(days=90)
 CA_NAME = "jobflow webhook CA"
 
-CLOCK_SKEW = timedelta(minutes=5)
-"""Certificates are valid from a little before now, for clients whose clock is behind."""
+BACKDATED = timedelta(hours=1)
+"""Certificates are valid from before now, for our clock may be ahead and that of a client behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,16 @@ class Pair:
         return self.certificate.public_key() == self.key.public_key()
 
 
-def issue_ca(key: EllipticCurvePrivateKey, *, serial: int, now: datetime, life: timedelta = CA_LIFE) -> Pair:
+def issue_ca(
+    key: EllipticCurvePrivateKey,
+    *,
+    serial: int,
+    now: datetime,
+    life: timedelta = CA_LIFE,
+    name: x509.Name | None = None,
+) -> Pair:
     """Issue a certificate authority that may sign server certificates, but no further authorities."""
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, CA_NAME)])
+    name = name or authority_name()
     public = key.public_key()
     certificate = (
         _begin(public, subject=name, issuer=name, issuer_key=public, serial=serial, now=now, life=life)
@@ -61,6 +68,17 @@ def issue_ca(key: EllipticCurvePrivateKey, *, serial: int, now: datetime, life: 
         .sign(key, hashes.SHA256())
     )
     return Pair(certificate, key)
+
+
+def authority_name(common_name: str = CA_NAME, *, namespace: str = "", secret: str = "") -> x509.Name:
+    """Name a CA, in a cluster also by where its key lies, so that no two of them are taken for each other."""
+    parts = {
+        NameOID.COMMON_NAME: common_name,
+        NameOID.ORGANIZATION_NAME: namespace,
+        NameOID.ORGANIZATIONAL_UNIT_NAME: secret,
+    }
+    # RFC 5280 lets each have 64 characters.
+    return x509.Name([x509.NameAttribute(kind, text[:64]) for kind, text in parts.items() if text])
 
 
 def issue_server(
@@ -124,7 +142,7 @@ def _begin(
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(serial)
-        .not_valid_before(now - CLOCK_SKEW)
+        .not_valid_before(now - BACKDATED)
         .not_valid_after(now + life)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False)

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 
 from certs.issue import Pair, ServerNames, names_of
 
@@ -61,6 +61,6 @@ def signed_by(certificate: x509.Certificate, ca: x509.Certificate) -> bool:
     """Say whether the CA's own key has signed the certificate."""
     try:
         certificate.verify_directly_issued_by(ca)
-    except (InvalidSignature, ValueError, TypeError):
+    except (InvalidSignature, UnsupportedAlgorithm, ValueError, TypeError):
         return False
     return True
