@@ -138,10 +138,12 @@ def _status(sim: "Simulation", flow: FlowTruth, status: Any, jobs: dict[str, Obj
 
 
 def _unseen(sim: "Simulation", flow: FlowTruth, name: str) -> bool:
-    """The Jobs of that name came and went, and nobody who runs was ever shown one: the known window."""
+    """The Jobs of that name came and went, and nobody who works was ever shown one: the known window."""
     if name in flow.listed or not all(job.lost for job in flow.jobs[name]):
         return False
-    running = (sim.oracle.knowledge(replica.process) for replica in sim.replicas if replica.process)
+    holders = {lease["spec"].get("holderIdentity") for lease in sim.store.objects["leases"].values()}
+    at_work = [it.process for it in sim.replicas if it.process and (not sim.plan.lease or it.process.name in holders)]
+    running = [sim.oracle.knowledge(process) for process in at_work]
     return all(not any(job.uid in known.jobs for job in flow.jobs[name]) for known in running)
 
 
