@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from shared.api.meta import Key
 from shared.kube.transport import Answer
-from tests.simulation.api import Call
+from tests.simulation.calls import Call
 from tests.simulation.history import History
 from tests.simulation.loop import BEGINNING, Process, SeededLoop
 from tests.simulation.store import Change, Object, Refusal, Store, is_deleting, key_of, owner_of, owner_uid, phase_of

@@ -16,7 +16,8 @@ from controller.settings import ControllerSettings
 from shared.api.times import format_time
 from shared.kube.transport import Answer
 from tests.simulation import ending
-from tests.simulation.api import ASIDE, Api, Call
+from tests.simulation.api import Api
+from tests.simulation.calls import ASIDE, Call
 from tests.simulation.history import History
 from tests.simulation.loop import BEGINNING, BusyLoopError, Process, SeededLoop
 from tests.simulation.oracle import Oracle

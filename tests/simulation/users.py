@@ -5,7 +5,7 @@ from typing import Any
 
 from shared.api.meta import Key
 from shared.api.names import FLOW_API_VERSION
-from tests.simulation.api import Call
+from tests.simulation.calls import Call
 from tests.simulation.history import History
 from tests.simulation.loop import SeededLoop
 from tests.simulation.plan import FlowPlan, Step

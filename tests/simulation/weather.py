@@ -5,7 +5,8 @@ from typing import Final
 
 from shared.kube.errors import Unavailable
 from tests.simulation import plan
-from tests.simulation.api import Api, Call, Fate, Watch
+from tests.simulation.api import Api
+from tests.simulation.calls import Call, Fate, Watch
 from tests.simulation.loop import BEGINNING, Process, SeededLoop
 from tests.simulation.store import Refusal
 
