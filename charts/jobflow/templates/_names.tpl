@@ -71,6 +71,10 @@ namespace: {{ .root.Release.Namespace }}
 {{/* The Secret that the webhook's certificate lies in. */}}
 {{- define "jobflow.tlsSecret" -}}
 {{- if eq .Values.certs.mode "provided" -}}
+{{- $own := printf "%s-webhook-" (include "jobflow.fullname" .) -}}
+{{- if has .Values.certs.provided.secretName (list (printf "%stls" $own) (printf "%sca" $own)) -}}
+{{- fail (printf "certs.provided.secretName: %s is deleted with the release, so give your Secret another name" .Values.certs.provided.secretName) -}}
+{{- end -}}
 {{- required "certs.provided.secretName: with certs.mode provided, name the Secret of type kubernetes.io/tls that has the webhook's certificate" .Values.certs.provided.secretName -}}
 {{- else -}}
 {{- include "jobflow.fullname" . }}-webhook-tls

@@ -123,7 +123,7 @@ readinessProbe:
   failureThreshold: 2
 {{- end -}}
 
-{{/* A Pod that runs `python -m certs` once. Takes (dict "root" . "arguments" LIST). */}}
+{{/* A Pod that runs `python -m certs` once. Takes (dict "root" . "action" "apply"). */}}
 {{- define "jobflow.certsPod" -}}
 metadata:
   {{- include "jobflow.podMetadata" (dict "root" .root "component" "certs") | nindent 2 }}
@@ -139,9 +139,12 @@ spec:
         - --secret={{ include "jobflow.fullname" .root }}-webhook-tls
         - --ca-secret={{ include "jobflow.fullname" .root }}-webhook-ca
         - --webhook-configuration={{ include "jobflow.fullname" .root }}-webhook
+        - --v={{ .root.Values.certs.logLevel }}
+        {{- if eq .action "apply" }}
         - --dns-name={{ include "jobflow.dnsNames" .root }}
         {{- range .root.Values.certs.extraArgs }}
         - {{ . | quote }}
+        {{- end }}
         {{- end }}
       {{- with .root.Values.certs.extraEnv }}
       env:
