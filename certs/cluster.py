@@ -4,10 +4,10 @@ They are read and written as plain JSON, so that whatever else is in them stays.
 version that was seen, shortly before: where somebody else was faster, it is refused, and nothing has happened.
 """
 
+import asyncio
 import base64
 import logging
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -62,7 +62,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Look:
-    """All three, as they were at one time or another since `at` by the monotonic clock."""
+    """All three, as they were at one time or another since `at` by the loop's clock."""
 
     seen: Seen
     version: tuple[str, ...]
@@ -76,17 +76,16 @@ class Look:
 class Cluster:
     """The objects of one place."""
 
-    def __init__(self, client: KubeClient, place: Place, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, client: KubeClient, place: Place) -> None:
         self.place = place
         self._client = client
-        self._clock = clock
 
     async def look(self) -> Look:
         """Read all three. Raises NotFound where there is no webhook configuration.
 
         That one is read last: `remove` deletes it first, so nobody who sees it takes removed Secrets for missing ones.
         """
-        at = self._clock()
+        at = asyncio.get_running_loop().time()
         ca = await self._secret(self.place.ca_secret)
         server = await self._secret(self.place.secret)
         configuration = await self._read(CONFIGURATIONS, CONFIGURATIONS.path(None, self.place.configuration))
@@ -151,7 +150,7 @@ class Cluster:
 
     async def _write(self, verb: str, resource: Resource[Named], request: Request, looked: Look) -> None:
         def recent() -> None:
-            if self._clock() - looked.at > LOOK_LASTS:
+            if asyncio.get_running_loop().time() - looked.at > LOOK_LASTS:
                 raise Outdated("it is too long ago that anybody looked")
 
         await self._client.write(verb, resource, request, recent)
