@@ -45,12 +45,20 @@ class KubeApiserver:
     """One API server with its data, for as long as the `with` or `async with` lasts."""
 
     def __init__(
-        self, binaries: Binaries, *, controller_manager: bool = True, audit: bool = False, crds: Sequence[Path] = ()
+        self,
+        binaries: Binaries,
+        *,
+        controller_manager: bool = True,
+        controllers: Sequence[str] = (),
+        arguments: Sequence[str] = (),
+        audit: bool = False,
+        crds: Sequence[Path] = (),
     ) -> None:
         """Prepare, starting nothing.
 
-        `audit` keeps a log of all requests, see `audit_events`. `crds` are installed before the controller manager
-        starts: its garbage collector asks only every 30 s whether there are new kinds.
+        `controllers` run beside those that always do, `arguments` are further flags of the API server. `audit` keeps a
+        log of all requests, see `audit_events`. `crds` are installed before the controller manager starts: its garbage
+        collector asks only every 30 s whether there are new kinds.
         """
         self.binaries = binaries
         self.dir = Path(tempfile.mkdtemp(prefix="jobflow-kube-apiserver-"))
@@ -60,6 +68,8 @@ class KubeApiserver:
         self.token = secrets.token_urlsafe(24)
         self.url = ""
         self._controller_manager = controller_manager
+        self._controllers = ",".join([CONTROLLERS, *controllers])
+        self._arguments = arguments
         self._audit = audit
         self._crds = crds
         self._etcd_url = ""
@@ -121,7 +131,7 @@ class KubeApiserver:
             f"--kubeconfig={self.dir / 'controller-manager.kubeconfig'}",
             # Each controller acts as itself, for admission exempts two of them by name.
             "--use-service-account-credentials",
-            f"--controllers={CONTROLLERS}",
+            f"--controllers={self._controllers}",
             "--leader-elect=false",
             "--secure-port=0",
             f"--root-ca-file={self.ca_file}",
@@ -207,6 +217,7 @@ class KubeApiserver:
             "--service-cluster-ip-range=10.0.0.0/24",
             *accounts,
             *(audit if self._audit else []),
+            *self._arguments,
         )
 
     def _launch(self, program: str, path: Path, *arguments: str) -> None:
