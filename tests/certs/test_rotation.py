@@ -37,7 +37,6 @@ NO_CA = a_server(OURS)
 """A certificate that bears no right to sign."""
 
 
-
 def named_like_a_ca() -> Pair:
     """A certificate of the CA's name that is not signed by its own key."""
     return issue_ca(new_key(), serial=1, now=NOW, name=AUTHORITY)
