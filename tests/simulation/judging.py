@@ -1,22 +1,26 @@
 """Run many plans in a test, and tell of the first that failed."""
 
 import gc
+import os
 from collections.abc import Iterable
 from itertools import count
 
 from tests.simulation.plan import Plan
 from tests.simulation.run import Result, run
+from tests.simulation.workloads import WORKLOADS
 
 COLLECT_EVERY = 25
 
 _runs = count(1)
 
 
-def all_right(plans: Iterable[Plan], *, once_more: str = "") -> list[Result]:
+def all_right(plans: Iterable[Plan]) -> list[Result]:
     """The results of all plans, none of which may have failed."""
     results = []
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
     for plan in plans:
         result = run(plan)
+        once_more = "" if plan.workload in WORKLOADS else f"python -m pytest '{test}'"
         assert not result.violations, f"\n{result.report(once_more=once_more)}"
         results.append(result)
         if next(_runs) % COLLECT_EVERY == 0:

@@ -168,6 +168,20 @@ def deletes_without_uid(patch: Patch) -> None:
     patch.setattr(KubeClient, "write", written)
 
 
+def deletes_whatever_has_become_of_it(patch: Patch) -> None:
+    """Deletes go by the uid alone: a Job whose owner was taken away meanwhile goes as well."""
+    write = KubeClient.write
+
+    async def written(self: Any, verb: str, resource: Any, request: Any, guard: Any = None) -> bytes:
+        if verb == "delete":
+            options = msgspec.json.decode(request.body)
+            options["preconditions"].pop("resourceVersion", None)
+            request = request._replace(body=msgspec.json.encode(options))
+        return await write(self, verb, resource, request, guard)
+
+    patch.setattr(KubeClient, "write", written)
+
+
 def statuses_without_version(patch: Patch) -> None:
     """Patches carry no resourceVersion."""
     make = status_patch
@@ -232,6 +246,7 @@ MUTANTS: Final = {
         Mutant(counted_before_the_write, ("plain", "failing"), ("I8",)),
         Mutant(dependencies_do_not_matter, ("plain",), ("I1",)),
         Mutant(deletes_without_uid, ("plain",), ("I10",)),
+        Mutant(deletes_whatever_has_become_of_it, ("departing",), ("I6",)),
         Mutant(statuses_without_version, ("plain",), ("I10",)),
         Mutant(the_lease_is_not_checked, ("leaders",), ("I13",)),
         Mutant(failures_are_not_retried, ("plain", "two"), ("L1",)),

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any, Final
 
+import msgspec
+
 from shared.api.meta import Key
 from shared.kube.transport import Answer
 from tests.simulation.calls import Call
@@ -234,13 +236,14 @@ class Oracle:
     # Deletes
 
     def _delete_is_allowed(self, call: Call) -> None:
-        uid = (call.body or {}).get("preconditions", {}).get("uid")
+        conditions = (call.body or {}).get("preconditions", {})
+        uid, version = conditions.get("uid"), conditions.get("resourceVersion")
         job = self.truth.jobs.get(uid or "")
         if not uid:
             self.wrong("I10", f"{call} has no uid")
         elif job is None or job.name != call.key.name:
             self.wrong("I6", f"{call} of a Job that was never ours")
-        elif job.disowned or "Completed" not in job.phases:
+        elif not self._may_go(job, self._store.bodies.get(("jobs", version or ""))):
             self.wrong("I6", f"{call} of a Job that is not ours and Completed")
         else:
             flow = self.truth.owner[uid]
@@ -251,6 +254,13 @@ class Oracle:
                 self.wrong("I6", f"{call} though the policy of {flow.name} is {flow.policy}")
             if look is None or call.at - look[0] > FRESH + HAIR or phase_of(look[1]) != "Succeed":
                 self.wrong("I6", f"{call} without a live look of the last second that showed Succeed")
+
+    def _may_go(self, job: JobTruth, seen: bytes | None) -> bool:
+        """The Job is ours and Completed: as it was seen, where no other version of it can be hit, else as it is."""
+        if seen is None:
+            return "Completed" in job.phases and not job.disowned
+        shown = msgspec.json.decode(seen)
+        return phase_of(shown) == "Completed" and owner_uid(shown) == self.truth.owner[job.uid].uid
 
     # The status
 

@@ -90,7 +90,7 @@ class Plan:
     steps: tuple[Step, ...] = ()
     weather: Weather = Weather()
     calm_at: float = 10.0
-    """Seconds after which no more faults happen, and nobody does anything more."""
+    """Seconds after which no more faults happen; and once the last step is done, nobody does anything more."""
     controllers: int = 1
     lease: bool = False
     """They elect one who works; without, all of them work."""
@@ -102,6 +102,11 @@ class Plan:
     """Seconds that the garbage collector takes on average."""
     volcanos_crd: bool = False
     """The fields of the status that Volcano's own CRD does not know are pruned."""
+
+    @property
+    def quiet_at(self) -> float:
+        """Seconds after which nothing happens any more but what must."""
+        return max([self.calm_at, *(step.at + 0.01 for step in self.steps)])
 
     def but(self, **changes: Any) -> "Plan":
         return replace(self, **changes)

@@ -148,7 +148,7 @@ class Simulation:
         return Result(self.plan, self.history, violations, self.oracle, self.replicas, self._settled_at - BEGINNING)
 
     def _judged(self) -> None:
-        self.loop.run_until_time(BEGINNING + self.plan.calm_at)
+        self.loop.run_until_time(BEGINNING + self.plan.quiet_at)
         deadline = max(self.loop.time(), self.volcano.busy_until)
         while True:
             self.loop.run_until_time(self.loop.time() + 0.5)
