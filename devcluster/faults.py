@@ -1,7 +1,8 @@
 """Faults that tests have the server make: a plan is data, a list of what to hit and what to do to it.
 
     server.faults.add(Fault(Match("create", "jobs.batch.volcano.sh"), Answer(503), nth=2))
-    server.faults.add(Fault(Match("watch", "jobs.batch.volcano.sh"), Freeze(after=3)))
+    server.faults.add(Fault(Match("watch", "jobs.batch.volcano.sh"), Freeze(after_events=3)))
+    server.faults.add(Fault(Match("write", user="controller"), Call(kill), nth=7))
 
 A fault of a request acts before it is looked at, or after it is done and before it is answered. A fault of a watch
 changes its stream.
@@ -28,20 +29,27 @@ class Dropped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Which requests a fault hits; what is empty fits all. The verb `write` is any of the writing ones."""
+    """Which requests a fault hits; what is empty fits all.
+
+    The verb `write` is any of the writing ones, of Leases and Events only where they are what `resource` names.
+    """
 
     verb: str = ""
     resource: str = ""  # plural, or plural.group
     namespace: str = ""
     name: str = ""
     subresource: str | None = None  # '' is the object itself
+    user: str = ""  # whose requests
 
-    def fits(self, route: Route) -> bool:
-        """Say whether a request is meant."""
-        verb = self.verb in {"", route.verb} or (self.verb == "write" and route.verb in WRITES)
+    def fits(self, route: Route, user: str = "") -> bool:
+        """Say whether a request of that user is meant."""
+        verb = self.verb in {"", route.verb} or (self.verb == "write" and self._is_write(route))
         resource = self.resource in {"", route.plural, f"{route.plural}.{route.group}"}
         where = self.namespace in {"", route.namespace} and self.name in {"", route.name}
-        return verb and resource and where and self.subresource in {None, route.subresource}
+        return verb and resource and where and self.subresource in {None, route.subresource} and self.user in {"", user}
+
+    def _is_write(self, route: Route) -> bool:
+        return route.verb in WRITES and (bool(self.resource) or route.plural not in NOT_COUNTED)
 
 
 class Action(Protocol):
@@ -98,7 +106,14 @@ class Hold(_Nothing):
         await self.release.wait()
 
 
-REASONS = {409: "Conflict", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout"}
+REASONS = {
+    409: "Conflict",
+    410: "Expired",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +123,14 @@ class Answer(_Nothing):
     code: int
     retry_after: int | None = None
     reason: str = ""
+    message: str = "injected by a test"
 
     async def before(self) -> None:
         """Refuse."""
         headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         details = {} if self.retry_after is None else {"retryAfterSeconds": self.retry_after}
         reason = self.reason or REASONS.get(self.code, "")
-        raise StatusError(self.code, reason, "injected by a test", details, headers)
+        raise StatusError(self.code, reason, self.message, details, headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +152,23 @@ class Drop(_Nothing):
 
 @dataclass(frozen=True, slots=True)
 class Call(_Nothing):
-    """Call something once the request is done: kill or stop a process at the nth write."""
+    """Call something once the request is done, or before: kill or stop a process at the nth write.
+
+    What was sent arrives even though its sender is dead; a `Drop` beside this has it lost.
+    """
 
     function: Callable[[], object]
+    committed: bool = True
+
+    async def before(self) -> None:
+        """Call it."""
+        if not self.committed:
+            self.function()
 
     async def after(self) -> None:
         """Call it."""
-        self.function()
+        if self.committed:
+            self.function()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +217,19 @@ class Freeze(_Nothing):
             if seen > self.after_events:
                 await self.release.wait()
             yield [line]
+
+
+@dataclass(frozen=True, slots=True)
+class Valve(_Nothing):
+    """Let a watch fall silent, and stay open, for as long as the valve is shut; any number of times."""
+
+    opened: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def stream(self, batches: Batches) -> Batches:
+        """Hold everything back while it is shut."""
+        async for batch in batches:
+            await self.opened.wait()
+            yield batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,9 +283,9 @@ class Fault:
     nth: int = 0
     seen: int = 0
 
-    def hits(self, route: Route) -> bool:
+    def hits(self, route: Route, user: str = "") -> bool:
         """Count a request, and say whether it is to be hit."""
-        if not self.match.fits(route):
+        if not self.match.fits(route, user):
             return False
         self.seen += 1
         return self.nth in {0, self.seen}
@@ -268,13 +307,13 @@ class Faults:
         """Make no faults any more."""
         self.plan.clear()
 
-    def hit(self, route: Route) -> list[Action]:
-        """Return what is to be done to a request."""
+    def hit(self, route: Route, user: str = "") -> list[Action]:
+        """Return what is to be done to a request of that user."""
         if route.verb in WRITES and route.plural not in NOT_COUNTED:
             self.writes += 1
-        return list(self._hit(route)) if self.plan else []
+        return list(self._hit(route, user)) if self.plan else []
 
-    def _hit(self, route: Route) -> Iterator[Action]:
+    def _hit(self, route: Route, user: str) -> Iterator[Action]:
         for fault in self.plan:
-            if fault.hits(route):
+            if fault.hits(route, user):
                 yield fault.action

@@ -4,6 +4,7 @@
         server.kubeconfig(path)     # for kubectl and the programs
         server.store                # what is stored
         server.faults               # what is to go wrong
+    server.objects, server.deletion     # writing without HTTP
 
 Every request takes the same way: who is it (`identity.py`), what do they want (`routes.py`), may they (`rbac.py`), then
 the verb (`handlers.py`) or a document (`documents.py`).
@@ -71,7 +72,7 @@ class ApiServer:
         self._authorizer = Authorizer(self.store)
         self._webhooks = Webhooks(self.store)
         self.objects = Objects(self.store, self._webhooks, now)
-        deletion = Deletion(self.objects)
+        self.deletion = deletion = Deletion(self.objects)
         reviews = Reviews(self._authorizer, self.tokens, now)
         Definitions(self.registry, deletion, self._tasks)
         NamespaceController(self.registry, deletion, self._tasks)
@@ -158,7 +159,7 @@ class ApiServer:
         self._authorize(user, route)
         if not route.plural:
             return await self._documents.answer(route, request.headers.get("Accept", ""))
-        actions = self.faults.hit(route)
+        actions = self.faults.hit(route, user.name)
         for action in actions:
             await action.before()
         response = await self._handlers.handle(request, route, user, actions)
