@@ -24,6 +24,10 @@ MOST_AT_ONCE: Final = 5_000
 """Callbacks in a row with no time passing, which no program needs that waits for anything."""
 
 
+MOST: Final = 50_000
+"""Callbacks of a whole run; a thousand are usual."""
+
+
 class BusyLoopError(Exception):
     """Somebody works without end and waits for nothing."""
 
@@ -134,8 +138,8 @@ class SeededLoop(asyncio.AbstractEventLoop):
                 continue
             self.steps += 1
             self._now += A_STEP
-            if self.steps > self._most:
-                raise BusyLoopError(f"{MOST_AT_ONCE} callbacks with no time passing, the last {handle!r}")
+            if self.steps > min(self._most, MOST):
+                raise BusyLoopError(f"{self.steps} callbacks, too many in all or with no time passing: {handle!r}")
             handle._run()
 
     def _pick(self, at: int) -> int:

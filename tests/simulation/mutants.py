@@ -88,15 +88,6 @@ def what_exists_already_is_ours(patch: Patch) -> None:
     patch.setattr(one_pass, "find_job", find_job)
 
 
-def what_exists_already_is_a_strangers(patch: Patch) -> None:
-    """AlreadyExists is not looked up."""
-
-    async def find_job(cluster: object, jobflow: object, name: str) -> str:
-        return explain.NOT_OURS
-
-    patch.setattr(creating, "find_job", find_job)
-
-
 # What is remembered
 
 
@@ -239,7 +230,6 @@ MUTANTS: Final = {
         Mutant(finished_flows_may_start_jobs, ("tampering", "two"), ("I3",)),
         Mutant(own_by_name, ("strangers", "churn"), ("I1", "I5", "I7", "I6")),
         Mutant(what_exists_already_is_ours, ("strangers", "churn"), ("I1", "I5", "I7", "L1")),
-        Mutant(what_exists_already_is_a_strangers, ("two", "plain"), ("L1", "I2", "I12")),
         Mutant(nothing_is_remembered, ("ttl", "hands"), ("I2", "I12", "L1", "I4")),
         Mutant(departures_are_not_noted, ("ttl",), ("I2", "I5", "L1")),
         Mutant(deletes_before_succeed_is_stored, ("plain",), ("I6",)),

@@ -32,6 +32,9 @@ from tests.simulation.weather import Sky
 AFTER_THE_LAST_FAULT: Final = 30.0
 """Seconds in which a JobFlow comes to its end, besides those that its Jobs take (L1)."""
 
+LONGEST: Final = 120.0
+"""Seconds that all Jobs together may take once it is calm; who goes on creating them does not come to an end."""
+
 STAYS: Final = 8.0
 """Seconds for which the end is watched: nothing may be written any more."""
 
@@ -149,11 +152,13 @@ class Simulation:
 
     def _judged(self) -> None:
         self.loop.run_until_time(BEGINNING + self.plan.quiet_at)
-        deadline = max(self.loop.time(), self.volcano.busy_until)
+        began = self.loop.time()
+        deadline = max(began, self.volcano.busy_until)
         while True:
             self.loop.run_until_time(self.loop.time() + 0.5)
             deadline = max(deadline, self.volcano.busy_until)
             open_ = ending.unsettled(self)
+            deadline = min(deadline, began + LONGEST)
             late = self.loop.time() > deadline + AFTER_THE_LAST_FAULT
             if not open_ or late:
                 break
