@@ -232,7 +232,7 @@ MUTANTS: Final = {
         Mutant(what_exists_already_is_ours, ("strangers", "churn"), ("I1", "I5", "I7", "L1")),
         Mutant(nothing_is_remembered, ("ttl", "hands"), ("I2", "I12", "L1", "I4")),
         Mutant(departures_are_not_noted, ("ttl",), ("I2", "I5", "L1")),
-        Mutant(deletes_before_succeed_is_stored, ("plain",), ("I6",)),
+        Mutant(deletes_before_succeed_is_stored, ("plain",), ("I6", "L1")),
         Mutant(counted_before_the_write, ("plain", "failing"), ("I8",)),
         Mutant(dependencies_do_not_matter, ("plain",), ("I1",)),
         Mutant(deletes_without_uid, ("plain",), ("I10",)),

@@ -8,7 +8,7 @@ from tests.simulation.mutants import MUTANTS
 from tests.simulation.run import run
 from tests.simulation.workloads import a_plan
 
-SEEDS = 150
+SEEDS = 250
 
 
 @pytest.mark.parametrize("name", MUTANTS)
