@@ -63,6 +63,7 @@ class Network:
                     return
                 with pod:
                     pod.settimeout(None)
+                    pod.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
                     back = threading.Thread(target=pump, args=(pod, self.connection), daemon=True)
                     back.start()
