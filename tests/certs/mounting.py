@@ -127,10 +127,12 @@ class Asked:
         while True:
             try:
                 reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trust())
-                self.serials.add(writer.get_extra_info("peercert")["serialNumber"])
-                writer.write(head(len(body), Connection="close") + body)
-                allowed = b'"allowed":true' in await reader.read()
-                writer.transport.abort()
+                try:
+                    self.serials.add(writer.get_extra_info("peercert")["serialNumber"])
+                    writer.write(head(len(body), Connection="close") + body)
+                    allowed = b'"allowed":true' in await reader.read()
+                finally:
+                    writer.transport.abort()
                 self._count(None if allowed else "not allowed")
             except OSError as failed:
                 self._count(f"{type(failed).__name__}: {failed}")

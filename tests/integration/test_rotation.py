@@ -288,6 +288,7 @@ async def test_the_ca_and_then_the_leaf_turn_under_load_and_no_request_fails(run
     assert asked.failed == []
     assert asked.answered >= 200
     assert len(asked.serials) >= 4, "clients saw the old one, that of the new CA, the aged one and the last"
+    await without_the_waits(running)
 
 
 async def kill_after_writing(running: Running, path: str) -> None:
@@ -310,8 +311,8 @@ def kubectl_creates(kubectl: Kubectl) -> int:
     return sum(kubectl.run("create", "-f", "-", stdin=json.dumps(flow)).returncode != 0 for _ in range(3))
 
 
-async def test_without_the_waits_requests_fail_while_the_ca_turns(running: Running) -> None:
-    """The control of the test above: it would notice."""
+async def without_the_waits(running: Running) -> None:
+    """The control: what was asked all the while would have noticed."""
     run = running.installed
     await running.place(*worn())
     async with running.asking() as asked:
@@ -320,8 +321,24 @@ async def test_without_the_waits_requests_fail_while_the_ca_turns(running: Runni
     assert any("certificate" in failure for failure in asked.failed)
 
 
-async def test_remove_takes_all_three_objects(installed: Installed, running: Running) -> None:
+async def test_an_install_takes_seconds_and_remove_leaves_nothing_of_it(installed: Installed) -> None:
+    """With an account that may do nothing but what the commands need."""
+    kubectl = installed.kubectl.within(PLACE.namespace)
+    kubectl.apply(unpublished("https://127.0.0.1:1"))
+    said = await installed.run(*installed.apply_flags())
+    assert [line["msg"] for line in said] == [
+        "certificate authority issued",
+        "bundle published",
+        "server certificate issued",
+        "certificates are up to date",
+    ]
+    first, last = (datetime.fromisoformat(said[i]["ts"]) for i in (0, -1))
+    assert last - first < timedelta(seconds=5)
+    stored = kubectl.get("secret", PLACE.secret)
+    assert stored
+    assert (stored["type"], set(stored["data"])) == ("kubernetes.io/tls", {"tls.crt", "tls.key", "ca.crt"})
     said = await installed.run("remove")
     assert len(said[-1]["objects"].split()) == 3
     for kind, name in (("secret", PLACE.secret), ("secret", PLACE.ca_secret), ("validatingwebhookconfiguration", NAME)):
-        assert installed.kubectl.within(PLACE.namespace).get(kind, name) is None
+        assert kubectl.get(kind, name) is None
+    assert (await installed.run("remove"))[-1]["objects"] == "nothing"
