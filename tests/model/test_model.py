@@ -85,11 +85,12 @@ def one_transition_in_a_pass(patch: Patch) -> None:
 
 def terminated_is_no_failure(patch: Patch) -> None:
     failed = ((lambda jobs: jobs.any(JobPhase.FAILED, progress.LOST)), Phase.FAILED)
-    rows: dict[Phase, Any] = {
+    rows: dict[str, Any] = {
+        **phase.TRANSITIONS,
         Phase.PENDING: (failed, phase.TRANSITIONS[Phase.PENDING][1]),
         Phase.RUNNING: (phase.TRANSITIONS[Phase.RUNNING][0], failed),
     }
-    patch.setattr(phase, "TRANSITIONS", {**phase.TRANSITIONS, **rows})
+    patch.setattr(phase, "TRANSITIONS", rows)
 
 
 def completing_is_completed(patch: Patch) -> None:
