@@ -121,7 +121,7 @@ class Asked:
     serials: set[str] = field(default_factory=set)
     """Serial numbers of the certificates that were served."""
 
-    async def straight(self, port: int, trust: Callable[[], ssl.SSLContext]) -> None:
+    async def straight(self, port: int, trust: Callable[[], ssl.SSLContext], pause: float = 0) -> None:
         """Ask the webhook for a review, on a new connection each time, without end."""
         body = sent(creation("get"))
         while True:
@@ -136,9 +136,9 @@ class Asked:
                 self._count(None if allowed else "not allowed")
             except OSError as failed:
                 self._count(f"{type(failed).__name__}: {failed}")
-            await asyncio.sleep(0)
+            await asyncio.sleep(pause)
 
-    async def through(self, client: KubeClient, name: str, pause: float = 0.02) -> None:
+    async def through(self, client: KubeClient, name: str, pause: float = 0.05) -> None:
         """Create JobFlows at the API server, two of three without storing them, without end."""
         for i in count():
             body = json.dumps(a_jobflow_object("get", name=f"{name}-{i}", namespace="default")).encode()

@@ -189,7 +189,7 @@ class Running:
                 trust = strictly_trusting(bundle)
 
         others = [self.asked.through(self.client, f"a{os.urandom(3).hex()}") for _ in range(2)]
-        async with background(learn(), self.asked.straight(self.port, lambda: trust), *others):
+        async with background(learn(), self.asked.straight(self.port, lambda: trust, 0.01), *others):
             await until(lambda: self.asked.answered > 20)
             before = self.asked.answered
             yield self.asked
