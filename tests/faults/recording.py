@@ -5,6 +5,7 @@ the simulation (`tests/simulation/oracle.py`), which knows the invariants I1 to 
 """
 
 import time
+from asyncio import Transport
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,6 +85,8 @@ class Shadow:
 
     watchers: list[Any] = field(default_factory=list)
     objects: dict[str, dict[Key, Object]] = field(default_factory=lambda: {"leases": {}})
+    bodies: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    """Every object that was ever stored, by resource and version."""
 
 
 class Judge(Oracle):
@@ -230,6 +233,7 @@ class RecordingServer(ApiServer):
         by = who if who in self.controllers else HANDS.get(who, "user")
         old = change.old.decode() if change.old else None
         told = Change(change.version, resource, change.kind, old, new, b"", by)
+        self.judge.shadow.bodies[resource, str(change.version)] = change.new.raw
         what = f"{change.kind} {resource}/{new['metadata'].get('namespace', '')}/{new['metadata']['name']}"
         self._note(by, f"  {what} {phase_of(new)}")
         for watcher in self.judge.shadow.watchers:
