@@ -123,14 +123,15 @@ class Site:
         self.system("wait", "--for=condition=Complete", "--timeout=60s", f"job/{name}")
 
     def left(self) -> list[str]:
-        """What is left of the release anywhere, namespaces aside."""
+        """What is left of the release anywhere, its CRDs, what is of their kinds and Events aside."""
         kinds = self.kubectl("api-resources", "--verbs=list", "-o", "name").split()
-        wanted = [kind for kind in kinds if not kind.startswith(("events", "componentstatuses"))]
+        wanted = [kind for kind in kinds if not kind.startswith(KEPT)]
         found = json.loads(self.kubectl("get", ",".join(wanted), "-A", "-o", "json"))["items"]
         return [
             f"{each['kind']}/{each['metadata']['name']}"
             for each in found
-            if "jobflow" in json.dumps([each["metadata"]["name"], each["metadata"].get("labels", {})])
+            if f"{self.release}-jobflow" in each["metadata"]["name"]
+            or each["metadata"].get("labels", {}).get("app.kubernetes.io/part-of") == "jobflow"
             or (each["metadata"].get("namespace") == SYSTEM and each["metadata"]["name"] not in OF_EVERY_NAMESPACE)
         ]
 
@@ -140,6 +141,7 @@ class Site:
         assert done.returncode == 0, done.stderr + self.system("get", "pods,jobs") + str(list(self.kubelet.logs()))
 
 
+KEPT = ("events", "componentstatuses", "jobflows.", "jobtemplates.", "customresourcedefinitions.")
 OF_EVERY_NAMESPACE = {"default", "kube-root-ca.crt"}
 
 

@@ -167,15 +167,23 @@ class Run:
         """Whether its readiness probe was answered well."""
         return self._probes.ready and self._stopping is None
 
+    @property
+    def token(self) -> str:
+        """The token of its ServiceAccount, as its container finds it."""
+        mounts = self._container["volumeMounts"]
+        (account,) = (mount["name"] for mount in mounts if mount["mountPath"] == ACCOUNT)
+        return (self._volumes.path(account) / "token").read_text()
+
     def renew_tokens(self) -> None:
         """Replace the token of its ServiceAccount, as the kubelet does before it expires."""
         self._volumes.forget_tokens()
 
     def kill(self) -> None:
-        """End its process at once."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        """End its processes at once."""
+        for process in (self._process, self._stopping and self._stopping.hook):
+            if process:
+                process.kill()
+                process.wait()
 
     def advance(self, pod: Object) -> None:
         """Look, and do what the kubelet would do next. Raises Refusal."""
@@ -245,7 +253,8 @@ class Run:
             self._probes.ready = False
             hook = self._container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", [])
             grace = self._pod["metadata"].get("deletionGracePeriodSeconds", 30)
-            self._stopping = _Stop(self._process, hook and self._hook(hook), grace)
+            started = self._hook(hook) if hook and self._process is not None else None
+            self._stopping = _Stop(self._process, started, grace)
         if self._stopping.is_over():
             options = {"gracePeriodSeconds": 0, "preconditions": {"uid": self._pod["metadata"]["uid"]}}
             self._api("DELETE", self._path(), options)
@@ -405,10 +414,10 @@ class _Stop:
     """The end of a container: preStop, SIGTERM, and SIGKILL once the grace period is over."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes] | None, hook: subprocess.Popen[bytes] | list[str], grace: float
+        self, process: subprocess.Popen[bytes] | None, hook: subprocess.Popen[bytes] | None, grace: float
     ) -> None:
         self._process = process
-        self._hook = hook if process is not None else None
+        self.hook = hook
         self._asked = False
         self._deadline = time.monotonic() + grace
 
@@ -416,7 +425,7 @@ class _Stop:
         """Take the next step, if it is time for one; True once the process has gone."""
         if self._process is None or self._process.poll() is not None:
             return True
-        if isinstance(self._hook, subprocess.Popen) and self._hook.poll() is None and time.monotonic() < self._deadline:
+        if self.hook and self.hook.poll() is None and time.monotonic() < self._deadline:
             return False
         if not self._asked:
             self._asked = True

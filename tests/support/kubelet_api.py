@@ -20,12 +20,12 @@ class Refusal(Exception):
 
 
 class Api:
-    """Requests as cluster-admin; each thread has a connection of its own."""
+    """Requests as cluster-admin, or as whose token it is; each thread has a connection of its own."""
 
-    def __init__(self, server: KubeApiserver) -> None:
+    def __init__(self, server: KubeApiserver, token: str = "") -> None:
         self._host = server.url.removeprefix("https://")
         self._context = ssl.create_default_context(cafile=str(server.ca_file))
-        self._headers = {"Authorization": f"Bearer {server.token}", "User-Agent": "kubelet-player"}
+        self._headers = {"Authorization": f"Bearer {token or server.token}", "User-Agent": "kubelet-player"}
         self._own = threading.local()
         self._opened: list[http.client.HTTPSConnection] = []
 
