@@ -88,7 +88,9 @@ class Memory:
     """When that look was answered."""
 
     written_at: float | None = None
-    written_size: int = 0
+    pause: float = 0.0
+    """Seconds from the last write of the status to the next that is not urgent."""
+
     written_version: str = ""
     """The resourceVersion that this process gave the JobFlow last."""
 
@@ -165,9 +167,9 @@ class Memory:
             for flow, it in self.refusals.items()
         }
 
-    def wrote(self, jobflow: JobFlow, now: float, size: int) -> None:
+    def wrote(self, jobflow: JobFlow, asked_at: float, now: float, size: int) -> None:
         """A status was stored, and the object has `size` bytes: what it tells need not be remembered."""
-        self.written_at, self.written_size = now, size
+        self.written_at, self.pause = asked_at, pause_after(size, now - asked_at)
         self.written_version = jobflow.metadata.resource_version
         told = {entry.name for entry in jobflow.status.job_status_list if entry.state in FINAL or entry.state == LOST}
         for name in told & self.departed.keys():
@@ -205,4 +207,4 @@ class Memory:
 
     def pause_left(self, now: float) -> float:
         """Seconds until a status that is not urgent may be written."""
-        return 0.0 if self.written_at is None else self.written_at + pause_after(self.written_size) - now
+        return 0.0 if self.written_at is None else self.written_at + self.pause - now

@@ -35,7 +35,7 @@ from shared.kube.errors import Conflict, NotFound, Refused
 
 T = TypeVar("T")
 
-LONGEST: Final = 10.0
+LONGEST: Final = 30.0
 """Seconds after which a pass begins no more creates. The rest of a wide JobFlow has another turn, after others."""
 
 
@@ -203,6 +203,8 @@ class Pass:
             wait = 0.0
         if self._creating.busy:
             wait = max(wait, self._creating.since + SHORTEST_PAUSE - now)
+        elif self._creating.left:
+            return None  # the next pass, which has more to start, stores what is so by then
         if wait > 0:
             return wait
         wanted = fitted(observe(seen, known.progress), self._memory.besides)
@@ -229,8 +231,9 @@ class Pass:
             # Somebody else has written; the next pass decides on what is there now.
             await self._live.look()
             raise
-        self._memory.learn(answer, self._means.monotonic(), size_of(answer.jobflow.status))
-        self._memory.wrote(answer.jobflow, asked_at, answer.size)
+        now = self._means.monotonic()
+        self._memory.learn(answer, now, size_of(answer.jobflow.status))
+        self._memory.wrote(answer.jobflow, asked_at, now, answer.size)
         self._means.counters.count(jobflow.namespace, before=jobflow.phase, after=answer.jobflow.phase)
         self._means.narrator.tell(jobflow, of_status(known.seen, known.progress, wanted))
 

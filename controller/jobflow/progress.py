@@ -74,7 +74,7 @@ def progress_of(seen: Snapshot) -> Progress:
 
 
 def advanced(before: Progress, states: Mapping[str, str]) -> Progress:
-    """`before`, now that these entries' own Jobs are seen in these states; none of them was Completed and is not now."""
+    """`before`, now that these entries' own Jobs are seen in these states; what was Completed is so still."""
     completed = [flow for flow, state in states.items() if state == JobPhase.COMPLETED]
     return Progress({**before.states, **states}, before.completed.union(completed), before.total)
 

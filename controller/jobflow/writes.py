@@ -11,17 +11,20 @@ BYTES_PER_SECOND: Final = 256 * 1024
 The API server works through the whole object at each of them, however small the patch is."""
 
 EASY_BYTES_PER_SECOND: Final = 40 * 1024
+EASY_SHARE: Final = 20
 EASY_PAUSE: Final = 2.0
-"""What they cost where nobody would notice that they come no sooner: writes of a middling object are this far apart."""
+"""What they cost where nobody would notice that they come no sooner: writes of a middling object, or to an API server
+that is slow because it has much to do, are this far apart: a twentieth of the time at most is spent on them."""
 
 FIRST_RETRY: Final = 1.0
 LAST_RETRY: Final = 20.0
 """Seconds from a refusal to the next attempt: at first, and after many."""
 
 
-def pause_after(size: int) -> float:
-    """Seconds from one write of a status to the next, where the whole object takes `size` bytes."""
-    return max(SHORTEST_PAUSE, size / BYTES_PER_SECOND, min(EASY_PAUSE, size / EASY_BYTES_PER_SECOND))
+def pause_after(size: int, took: float = 0.0) -> float:
+    """Seconds from one write of a status to the next, where the object has `size` bytes and the write `took` seconds."""
+    easy = min(EASY_PAUSE, max(size / EASY_BYTES_PER_SECOND, took * EASY_SHARE))
+    return max(SHORTEST_PAUSE, size / BYTES_PER_SECOND, easy)
 
 
 def retry_after(attempts: int) -> float:

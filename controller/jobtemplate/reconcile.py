@@ -67,14 +67,14 @@ class JobTemplateReconciler:
             self._written.pop(key, None)
             self._waiting.pop(key, None)
             return None
-        wanted = jobs_made(self._jobs.indexed(TEMPLATE, str(key)))
-        if wanted == template.status:
-            self._waiting.pop(key, None)
-            return None
         now = self._monotonic()
         wait = self._written.get(key, now - PAUSE) + PAUSE - now
         if wait > 0:
             return wait
+        wanted = jobs_made(self._jobs.indexed(TEMPLATE, str(key)))
+        if wanted == template.status:
+            self._waiting.pop(key, None)
+            return None
         if self._writes.locked() and now - self._waiting.setdefault(key, now) < PATIENCE:
             return PAUSE
         self._waiting.pop(key, None)

@@ -25,6 +25,12 @@ def test_a_larger_object_waits_no_less() -> None:
     assert all(pause_after(smaller) <= pause_after(larger) for smaller, larger in pairwise(SIZES))
 
 
+def test_a_slow_api_server_is_asked_less_often_but_the_status_is_never_older_than_three_seconds_for_that() -> None:
+    assert pause_after(5_000, took=0.005) == SHORTEST_PAUSE
+    assert pause_after(5_000, took=0.05) == pytest.approx(1.0)
+    assert pause_after(5_000, took=5.0) <= 3.0
+
+
 def test_refusals_are_tried_again_after_a_second_at_first_and_twenty_in_the_end() -> None:
     pauses = [retry_after(attempts) for attempts in range(1, 40)]
     assert pauses[0] == 1.0
