@@ -1,0 +1,12 @@
+"""All mutants, by name."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from tests.mutants.controllers import CONTROLLERS
+from tests.mutants.hardened import HARDENED
+from tests.mutants.mutant import Mutant
+from tests.mutants.volcanos import VOLCANOS
+from tests.mutants.webhooks import WEBHOOKS
+
+MUTANTS: Final[Mapping[str, Mutant]] = {each.name: each for each in (*HARDENED, *CONTROLLERS, *VOLCANOS, *WEBHOOKS)}
