@@ -37,21 +37,21 @@ def site() -> Iterator[Site]:
 
 @pytest.mark.xdist_group("life")
 def test_a_release_is_installed_upgraded_rolled_back_uninstalled_and_installed_again(site: Site, earlier: Path) -> None:
-    site.install(earlier, webhook={"maxFlows": 3})
-    four = a_jobflow("a", "b", "c", "d")
-    assert "must have at most 3 items" in site.judged(four)
+    site.install(earlier, webhook={"maxFlows": 4})
+    five = a_jobflow("a", "b", "c", "d", "e")
+    assert "must have at most 4 items" in site.judged(five)
 
     # An upgrade replaces every Pod, and no request fails meanwhile.
     with steadily(site.judged, at_least=50) as failures:
         site.upgrade(controller={"logLevel": 4})
     assert failures == []
-    assert eventually(lambda: site.judged(four) == ""), "those that end go on serving for a while"
+    assert eventually(lambda: site.judged(five) == ""), "those that end go on serving for a while"
     assert {run.labels["app.kubernetes.io/version"] for run in site.pods("webhook") + site.pods("controller")} == {"0.1.0"}
 
     with steadily(site.judged, at_least=50) as failures:
         site.helm("rollback", site.release, "1", "--namespace", SYSTEM, "--wait", "--timeout=100s")
     assert failures == []
-    assert eventually(lambda: "must have at most 3 items" in site.judged(four))
+    assert eventually(lambda: "must have at most 4 items" in site.judged(five))
 
     # Uninstalled while a JobFlow runs.
     for each in documents(ROOT / "examples" / "diamond.yaml"):
