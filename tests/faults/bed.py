@@ -125,6 +125,14 @@ class Bed:
             else:
                 return
 
+    async def force(self, storage: str, namespace: str, name: str, change: Callable[[Object], object]) -> None:
+        """Change an object in the store itself, as if it had been written under another schema."""
+        old = self.server.store.get(storage, namespace, name)
+        assert old
+        obj = old.decode()
+        change(obj)
+        self.server.store.put(storage, obj, old)
+
     async def phase(self, namespace: str, job: str, phase: str) -> None:
         """Say as Volcano's Job controller does that a Job is in a phase."""
         await self.change(JOBS, namespace, job, lambda it: it.update(status={"state": {"phase": phase}}), "status")
@@ -214,6 +222,10 @@ class Bed:
         told = [f"plan: {json.dumps(plan)}" for plan in self.plans[-3:]]
         test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
         once_more = f"once more: python -m pytest {shlex.quote(test)}" if test else ""
+        if self.plans:
+            once_more += (
+                f"\none JobFlow under it: python -m tests.faults --plan {shlex.quote(json.dumps(self.plans[-1]))}"
+            )
         logs = [f"{name} says:\n{replica.tail(1500)}" for name, replica in self.replicas.items()]
         raise AssertionError("\n".join([why, *told, once_more, self.server.history.text()[-6_000:], *logs]))
 

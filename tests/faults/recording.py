@@ -238,6 +238,9 @@ class RecordingServer(ApiServer):
         self._note(by, f"  {what} {phase_of(new)}")
         for watcher in self.judge.shadow.watchers:
             watcher(told)
+        if resource == "jobflows":
+            # A spec that was changed while no webhook was there counts as it is now.
+            self.judge.truth.flows[new["metadata"]["uid"]].policy = new["spec"].get("jobRetainPolicy")
         if resource == "jobs" and owner_uid(new):
             self.judge.shown(new)
 

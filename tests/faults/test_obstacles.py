@@ -102,15 +102,22 @@ async def test_a_template_that_is_being_deleted_counts_until_it_is_gone(tmp_path
 
 
 async def test_a_template_whose_job_cannot_be_is_mended_by_changing_it(tmp_path: Path):
-    async with bed(tmp_path) as it:
-        await it.start("first", ALONE)
-        wrong = jobtemplates("a", "b", "c", "d")
-        wrong[1]["spec"]["minAvailable"] = -1  # Job's CRD takes none below 0, and nobody has asked the webhook
-        await it.post("ns", *wrong, jobflow("etl", *FAN))
-        await held_up(it, "JobRefused", "minAvailable")
-        await it.change(JOBTEMPLATES, "ns", "b", lambda template: template["spec"].update(minAvailable=1))
-        took = await it.until(lambda: it.finished("ns", "etl"), "it has succeeded")
+    async with bed(tmp_path, play=None) as it:
+        controller = await it.start("first", ALONE)
+        await it.post("ns", *jobtemplates("a", "b", "c", "d"), jobflow("etl", *FAN))
+        await it.until(lambda: it.all(JOBS, "ns"), "a is there")
+        refusal = {"status": 422, "message": "spec.tasks[0].replicas: Invalid value: -1"}
+        it.plan(
+            [{"match": {"verb": "create", "resource": "jobs", "nth": n}, "do": refusal} for n in (1, 3, 4)], controller
+        )
+        await it.phase("ns", "etl-a", "Completed")
+        await plays_on(it, lambda: "etl-c" in (it.status("ns", "etl").get("completedJobs") or ()), "c has completed")
+        await held_up(it, "JobRefused", "replicas")
+        it.no_faults()
+        await it.change(JOBTEMPLATES, "ns", "b", lambda template: template["spec"].update(minAvailable=2))
+        took = await it.until(lambda: it.server.store.get(JOBS, "ns", "etl-b"), "b is there")
         assert took < WATCHED
+        assert it.get(JOBS, "ns", "etl-b")["spec"]["minAvailable"] == 2
         it.check()
 
 
@@ -164,6 +171,7 @@ async def begun(it: Bed) -> None:
     await it.until(lambda: it.all(JOBS, "ns"), "a is there")
     await it.phase("ns", "etl-a", "Completed")
     await it.until(lambda: len(it.all(JOBS, "ns")) == 3, "b and c are there")
+    await it.until(lambda: it.phase_of("ns", "etl") == "Running", "its status says so")
 
 
 async def plays_on(it: Bed, done: Callable[[], bool], what: str) -> None:
@@ -254,7 +262,11 @@ async def test_tampering_changes_nothing_of_the_end(tmp_path: Path, what: str):
         controller = await it.start("first", ALONE)
         await begun(it)
         await it.until(lambda: it.status("ns", "etl").get("completedJobs"), "a is told to be Completed")
-        await it.change(storage, "ns", name, tamper, subresource)
+        await (
+            it.force(storage, "ns", name, tamper)
+            if "is none" in what
+            else it.change(storage, "ns", name, tamper, subresource)
+        )
         await asyncio.sleep(0.5)
         for job in ("etl-a", "etl-b", "etl-c"):
             await it.phase("ns", job, "Completed")
