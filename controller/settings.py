@@ -46,9 +46,9 @@ class ControllerSettings(Settings):
     """Namespaces whose JobFlows are run, separated by commas; nothing stands for all. A second controller, for others,
     needs a Lease of its own: --leader-elect-resource-name."""
 
-    workers: Positive = 1
-    """JobFlows that are worked on at the same time. One is enough for most clusters: it waits for little but writes,
-    and those of one JobFlow go out side by side."""
+    workers: Positive = 16
+    """JobFlows that are worked on at the same time, each by one worker: while one waits for the API server, others go
+    on. More does not make an API server faster that has enough to do."""
 
     concurrent_writes: Positive = 32
     """Creates, status writes and deletes that may be in flight at the same time, all JobFlows together."""

@@ -22,7 +22,7 @@ LAST_RETRY: Final = 20.0
 
 
 def pause_after(size: int, took: float = 0.0) -> float:
-    """Seconds from one write of a status to the next, where the object has `size` bytes and the write `took` seconds."""
+    """Seconds from one write of a status to the next, where the object has `size` bytes and it `took` seconds."""
     easy = min(EASY_PAUSE, max(size / EASY_BYTES_PER_SECOND, took * EASY_SHARE))
     return max(SHORTEST_PAUSE, size / BYTES_PER_SECOND, easy)
 

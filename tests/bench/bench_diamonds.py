@@ -22,6 +22,7 @@ from shared.kube.cache import Cache
 from shared.kube.client import MERGE_PATCH
 from shared.kube.reflector import Reflector
 from shared.kube.resources import JOBFLOWS, JOBS
+from shared.kube.transport import Request
 from tests.bench.bed import IN_FLIGHT, Bed, a_bed, a_bench_jobflow, a_plain_job, dumps, quantile, side_by_side, verdict
 
 DIAMOND = ("get", "clean: get", "count: get", "split: get", "train: clean count split")
@@ -150,6 +151,8 @@ async def ideal_client(bed: Bed, namespace: str, names: list[str]) -> Run:
         await side_by_side(post(name) for name in names)
         await sights.until(len(names), 900)
         following.cancel()
+    for resource in (JOBFLOWS, JOBS):  # which the controller would else find, and put right
+        await bed.client.write("deletecollection", resource, Request("DELETE", resource.path(namespace)))
     return run_of(namespace, sights, start, names)
 
 
