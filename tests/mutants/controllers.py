@@ -120,7 +120,7 @@ CONTROLLERS: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-create-that-was-answered-is-forgotten",
         "What the cache does not show yet was not created.",
-        "tests/controller/jobflow/test_look.py::test_a_job_that_was_just_created_is_seen_before_the_cache_shows_it",
+        "tests/controller/jobflow/test_look.py::test_a_create_that_was_answered_is_remembered_until_the_cache_shows_it",
         "controller/jobflow/memory.py",
         "            self.created[outcome.job.name] = (outcome.job, now)\n",
         "",
@@ -136,7 +136,7 @@ CONTROLLERS: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-status-may-grow-beyond-etcd",
         "The status of a large JobFlow cannot be stored.",
-        "tests/controller/jobflow/test_ladder.py::test_a_larger_status_is_shortened_until_the_object_fits_and_says_so",
+        "tests/controller/jobflow/test_ladder.py::test_what_is_stored_leaves_room_to_what_etcd_takes",
         "controller/jobflow/ladder.py",
         "LARGEST: Final = 1_400_000",
         "LARGEST: Final = 14_000_000",

@@ -35,7 +35,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-live-look-serves-for-ever",
         "What was true once allows creates for ever.",
-        f"{OF_LIVE}a_look_serves_for_a_second",
+        f"{RECONCILE}nothing_is_created_for_a_jobflow_that_finished_unseen",
         LIVE,
         "FRESH: Final = 1.0",
         "FRESH: Final = 1e9",
@@ -191,7 +191,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-job-that-was-changed-is-deleted-all-the-same",
         "A delete carries no resourceVersion: a Job that somebody has taken from us meanwhile goes.",
-        f"{SEEDS}[plain]",
+        "tests/controller/jobflow/test_deletes.py::test_a_job_that_was_changed_since_it_was_seen_is_not_deleted",
         PASS,
         "await self._means.cluster.delete_job(key, job.uid, job.version)",
         'await self._means.cluster.delete_job(key, job.uid, "")',
@@ -199,7 +199,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "statuses-overwrite-each-other",
         "A patch of the status carries no resourceVersion.",
-        "tests/controller/jobflow/test_status_patch.py::test_the_patch_names_the_version_that_it_was_made_from",
+        "tests/controller/jobflow/test_status_patch.py::test_every_later_patch_names_it_too",
         "controller/jobflow/status_patch.py",
         "    return msgspec.json.encode([guard, *operations])\n",
         "    return msgspec.json.encode([*operations])\n",
@@ -216,7 +216,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "creates-have-no-guard",
         "Jobs are created by whoever once led.",
-        f"{SEEDS}[leaders]",
+        "tests/controller/test_leading.py::test_after_a_long_stop_not_one_write_is_sent_whatever_there_is_to_do",
         "controller/cluster.py",
         "        job = await self._client.create(JOBS, namespace, manifest, guard=self._guard)\n",
         "        job = await self._client.create(JOBS, namespace, manifest)\n",

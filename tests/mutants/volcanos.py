@@ -143,8 +143,9 @@ VOLCANOS: Final[tuple[Mutant, ...]] = (
         "A Job of an entry that was taken out counts for one that is there.",
         f"{FAULTS}an_entry_that_is_taken_out_counts_no_more_and_its_job_is_left_alone",
         PROGRESS,
-        "    completed = frozenset(flow for flow, state in states.items() if state == JobPhase.COMPLETED)\n",
-        "    completed = frozenset(name for name, job in seen.jobs.items() if job.phase == JobPhase.COMPLETED)\n",
+        "    return Progress(states, completed, len(jobflow.flows))\n",
+        "    jobs = {name: job.phase for name, job in seen.jobs.items() if name not in names.values()}\n"
+        "    return Progress({**states, **jobs}, completed, len(jobflow.flows))\n",
     ),
     mutant(
         "b12-labels-of-any-length",

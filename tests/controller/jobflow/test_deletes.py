@@ -1,5 +1,8 @@
-"""What a live look forbids although the cache does not show it yet."""
+"""What is not done although the cache still allows it."""
 
+import pytest
+
+from shared.api.meta import Key
 from shared.kube.errors import Unavailable
 from tests.support.builders import a_jobflow_object
 from tests.support.world import World
@@ -16,6 +19,23 @@ async def a_world_whose_deletes_fail() -> World:
     await world.settle(5)
     assert world.status()["state"]["phase"] == "Succeed"
     return world
+
+
+async def test_a_job_that_was_changed_since_it_was_seen_is_not_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = await a_world_whose_deletes_fail()
+    delete = world.delete_job
+
+    async def as_kubernetes_does(key: Key, uid: str, version: str) -> None:
+        """Without a resourceVersion that is no precondition."""
+        await delete(key, uid, version or world.get("Job", key.name)["metadata"]["resourceVersion"])
+
+    monkeypatch.setattr(world, "delete_job", as_kubernetes_does)
+    world.lagging = {"Job"}
+    job = world.get("Job", "etl-get")
+    world.apply({**job, "metadata": {**job["metadata"], "ownerReferences": []}})
+    world.refusing.clear()
+    await world.settle(10)
+    assert world.jobs_of("etl") == ["etl-get"]
 
 
 async def test_no_job_is_deleted_once_the_jobflow_wants_to_retain_them() -> None:

@@ -39,6 +39,10 @@ def test_a_larger_status_is_shortened_until_the_object_fits_and_says_so(entries:
         assert (status.state.message or "").startswith("status shortened to fit: ")
 
 
+def test_what_is_stored_leaves_room_to_what_etcd_takes() -> None:
+    assert LARGEST <= 1_400_000  # of 1.5 MiB, for managed fields come on top
+
+
 def test_what_the_controller_must_remember_is_never_left_out() -> None:
     whole = a_status(5000, 5000)
     status = fitted(whole, LARGEST)

@@ -1,5 +1,6 @@
 """What a snapshot holds, with everything that stands behind it switched off: a protection must not rest on another."""
 
+from controller.jobflow.actions import Created
 from controller.jobflow.look import Caches, take_snapshot
 from controller.jobflow.memory import LAG, Memory
 from controller.jobflow.snapshot import Snapshot
@@ -43,6 +44,12 @@ def test_the_template_of_an_entry_is_that_of_its_name_in_the_jobflows_namespace(
 
 def test_a_job_that_was_just_created_is_seen_before_the_cache_shows_it() -> None:
     memory = Memory(created={"etl-get": (a_job(ETL, "get", ""), 0.0)})
+    assert set(looking(memory=memory, moment=LAG - 0.1).jobs) == {"etl-get"}
+
+
+def test_a_create_that_was_answered_is_remembered_until_the_cache_shows_it() -> None:
+    memory = Memory()
+    memory.take(Created("get", a_job(ETL, "get", "")), now=0.0, chance=0.0)
     assert set(looking(memory=memory, moment=LAG - 0.1).jobs) == {"etl-get"}
 
 

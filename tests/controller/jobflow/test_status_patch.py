@@ -56,6 +56,12 @@ def test_the_patch_names_the_version_that_it_was_made_from() -> None:
     assert first == {"op": "replace", "path": "/metadata/resourceVersion", "value": "7"}
 
 
+def test_every_later_patch_names_it_too() -> None:
+    stored = replace(BARE, status=observed(BARE, {"get": "Running"}))
+    first = json.loads(status_patch(stored, observed(stored, {"get": "Completed"})))[0]
+    assert first == {"op": "replace", "path": "/metadata/resourceVersion", "value": "7"}
+
+
 def test_one_job_that_completes_costs_the_same_in_a_small_and_in_a_large_jobflow() -> None:
     sizes = []
     for entries in (50, 1000):
