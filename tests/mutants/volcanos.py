@@ -276,7 +276,7 @@ VOLCANOS: Final[tuple[Mutant, ...]] = (
     mutant(
         "b25-the-list-has-no-end",
         "A template that thousands of Jobs are made from names them all.",
-        f"{OF_TEMPLATE}the_list_is_sorted_and_capped",
+        f"{OF_TEMPLATE}of_more_than_a_thousand_jobs_a_thousand_are_named",
         TEMPLATE,
         "[:LONGEST]",
         "",

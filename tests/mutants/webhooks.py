@@ -19,6 +19,7 @@ OF_REVIEW: Final = "tests/webhook/test_review.py::test_"
 OF_GUARDS: Final = "tests/webhook/test_guards.py::test_"
 OF_ADMIT: Final = "tests/webhook/test_admit.py::test_"
 OF_ANSWER: Final = "tests/shared/rules/test_answer.py::test_"
+SURVIVORS: Final = "tests/mutants/test_survivors.py::test_"
 OF_RULES: Final = "tests/shared/rules/test_jobflow.py::test_"
 
 WEBHOOKS: Final[tuple[Mutant, ...]] = (
@@ -43,7 +44,7 @@ WEBHOOKS: Final[tuple[Mutant, ...]] = (
     mutant(
         "compressed-bodies",
         "A body may be compressed, and be a thousand times as large.",
-        f"{OF_SERVER}what_is_no_review_is_answered_with_400",
+        f"{OF_SERVER}a_body_is_json_in_utf_8_as_it_is",
         INTAKE,
         '    if http.headers.get("Content-Encoding", "identity").lower() != "identity":\n',
         "    if False:\n",
@@ -55,6 +56,7 @@ WEBHOOKS: Final[tuple[Mutant, ...]] = (
         INTAKE,
         "            async with asyncio.timeout_at(connection.deadline):\n",
         "            async with asyncio.timeout_at(None):\n",
+        Edit(CONNECTIONS, "return self.stage is not Stage.WORKING and now > self.deadline", "return False"),
     ),
     mutant(
         "a-handshake-may-take-for-ever",
@@ -63,12 +65,13 @@ WEBHOOKS: Final[tuple[Mutant, ...]] = (
         CONNECTIONS,
         "        self.deadline = loop.time() + limits.handshake\n",
         "        self.deadline = float('inf')\n",
+        Edit(CONNECTIONS, "ssl_handshake_timeout=self._limits.handshake", "ssl_handshake_timeout=3600"),
     ),
     # Reviews
     mutant(
         "nested-as-deep-as-you-like",
         "A review may be nested as deep as its bytes reach.",
-        f"{OF_REVIEW}what_is_no_review_is_refused_and_cannot_be_answered_with_one",
+        f"{SURVIVORS}a_review_that_is_right_but_for_its_depth_is_refused",
         REVIEW,
         "    if opened > DEEPEST and _is_deeper(tree, DEEPEST):\n",
         "    if False:\n",
@@ -117,7 +120,7 @@ WEBHOOKS: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-message-of-any-length",
         "A single fault may fill the answer.",
-        f"{OF_ANSWER}a_single_fault_beyond_measure_is_cut",
+        f"{SURVIVORS}of_a_single_fault_beyond_measure_the_beginning_is_told",
         ANSWER,
         "MESSAGE_BYTES: Final = 1_400\n",
         "MESSAGE_BYTES: Final = 1_400_000\n",

@@ -73,6 +73,11 @@ def test_the_list_is_sorted_and_capped(numbers: set[int]) -> None:
     assert list(names) == sorted(f"job-{number:04}" for number in numbers)[:LONGEST]
 
 
+def test_of_more_than_a_thousand_jobs_a_thousand_are_named() -> None:
+    names = jobs_made(made_from("ml.get", f"job-{number:04}") for number in range(1200)).job_depends_on_list
+    assert list(names) == [f"job-{number:04}" for number in range(1000)]
+
+
 def a_template(*jobs: str) -> JobTemplate:
     obj = a_jobtemplate_object("get") | {"status": {"jobDependsOnList": list(jobs)}}
     return msgspec.json.decode(json.dumps(obj).encode(), type=JobTemplate)
