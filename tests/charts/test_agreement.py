@@ -59,19 +59,19 @@ def container(rendered: list[Object], kind: str, name: str) -> Object:
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "module", "settings"),
+    ("found", "module", "settings"),
     [
-        ("Deployment", "-controller", "controller", ControllerSettings),
-        ("Deployment", "-webhook", "webhook", WebhookSettings),
-        ("Job", "-certs-1", "certs apply", ApplySettings),
-        ("CronJob", "-certs", "certs apply", ApplySettings),
-        ("Job", "-remove", "certs remove", RemoveSettings),
+        (("Deployment", "-controller"), "controller", ControllerSettings),
+        (("Deployment", "-webhook"), "webhook", WebhookSettings),
+        (("Job", "-certs-1"), "certs apply", ApplySettings),
+        (("CronJob", "-certs"), "certs apply", ApplySettings),
+        (("Job", "-remove"), "certs remove", RemoveSettings),
     ],
 )
 def test_every_flag_is_one_that_the_program_takes(
-    rendered: list[Object], tmp_path: Path, kind: str, name: str, module: str, settings: Any
+    rendered: list[Object], tmp_path: Path, found: tuple[str, str], module: str, settings: Any
 ) -> None:
-    only = container(rendered, kind, name)
+    only = container(rendered, *found)
     python, option, program = only["command"]
     command = [program, *[arg for arg in only["args"] if not arg.startswith("--")]]
     assert (python, option, " ".join(command)) == ("python", "-m", module)
@@ -145,7 +145,9 @@ def test_every_setting_of_a_program_is_a_value_or_has_a_reason_to_be_none(render
     """What is none can be set by extraArgs."""
     elsewhere = {"kubeconfig", "master", "kube_api_proxy_from_env", "bind_address"}
     for name, settings in {"-controller": ControllerSettings, "-webhook": WebhookSettings}.items():
-        given = {arg.split("=")[0].lstrip("-").replace("-", "_") for arg in container(rendered, "Deployment", name)["args"]}
+        given = {
+            arg.split("=")[0].lstrip("-").replace("-", "_") for arg in container(rendered, "Deployment", name)["args"]
+        }
         assert settings.model_fields.keys() - {"verbosity", "v"} - given - elsewhere == set()
 
 
@@ -180,7 +182,10 @@ def test_the_certificate_is_for_the_name_that_the_api_server_uses(rendered: list
 
 def test_a_pod_that_ends_has_time_for_all_that_it_waits_for() -> None:
     values = yaml.safe_load((CHART / "values.yaml").read_text())["webhook"]
-    waits = [values["preStopSeconds"], *(int(values[name].removesuffix("s")) for name in ("shutdownDelay", "shutdownGrace"))]
+    waits = [
+        values["preStopSeconds"],
+        *(int(values[name].removesuffix("s")) for name in ("shutdownDelay", "shutdownGrace")),
+    ]
     assert sum(waits) < values["terminationGracePeriodSeconds"]
 
 

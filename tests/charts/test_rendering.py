@@ -20,6 +20,7 @@ OLDEST, NEWEST = "1.28", kubernetes_validate.latest_version()
 VALUES: Object = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA: Object = json.loads((CHART / "values.schema.json").read_text())
 CA = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+OF_THE_RELEASE = {"secretName": "demo-jobflow-webhook-tls", "caBundle": CA}
 PROVIDED = {"mode": "provided", "provided": {"secretName": "my-tls", "caBundle": CA}}
 
 EVERYTHING: Object = {
@@ -217,7 +218,9 @@ def test_every_value_changes_something(helm: Helm, path: str) -> None:
         base["certs"] = copy.deepcopy(PROVIDED)
     if path.endswith("allowedNames"):
         base["webhook"] = {"clientCertificates": {"secretName": "x"}}
-    value = {"certs.provided.secretName": "another-tls", "certs.provided.caBundle": CA * 2}.get(path, OTHER_VALUES[path])
+    value = {"certs.provided.secretName": "another-tls", "certs.provided.caBundle": CA * 2}.get(
+        path, OTHER_VALUES[path]
+    )
     assert rendered(helm, with_value(path, value, base)) != rendered(helm, base)
 
 
@@ -298,7 +301,7 @@ def test_names_that_had_to_be_changed_stay_apart(helm: Helm) -> None:
         ({"certs": {"mode": "certmanager"}}, "mode"),
         ({"certs": {"mode": "provided", "provided": {"secretName": "x"}}}, "certs.provided.caBundle"),
         ({"certs": {"mode": "provided", "provided": {"caBundle": CA}}}, "certs.provided.secretName"),
-        ({"certs": {**PROVIDED, "provided": {"secretName": "demo-jobflow-webhook-tls", "caBundle": CA}}}, "another name"),
+        ({"certs": {"mode": "provided", "provided": OF_THE_RELEASE}}, "another name"),
         ({"metrics": {"serviceMonitor": {"enable": True}}}, "enable"),
         ({"rbac": "yes"}, "rbac"),
     ],

@@ -122,6 +122,14 @@ class Site:
         self.system("create", "job", name, f"--from=cronjob/{self.release}-jobflow-certs")
         self.system("wait", "--for=condition=Complete", "--timeout=60s", f"job/{name}")
 
+    def requests(self) -> Iterator[Any]:
+        """The requests that the accounts of the release have sent, and under `account` which of them."""
+        prefix = f"system:serviceaccount:{SYSTEM}:"
+        for event in self.server.audit_events():
+            account = event["user"]["username"].removeprefix(prefix).rsplit("-", 1)[-1]
+            if event["user"]["username"].startswith(prefix) and account in ACCOUNTS and "objectRef" in event:
+                yield {**event, "account": account}
+
     def left(self) -> list[str]:
         """What is left of the release anywhere, its CRDs, what is of their kinds and Events aside."""
         kinds = self.kubectl("api-resources", "--verbs=list", "-o", "name").split()
@@ -141,6 +149,7 @@ class Site:
         assert done.returncode == 0, done.stderr + self.system("get", "pods,jobs") + str(list(self.kubelet.logs()))
 
 
+ACCOUNTS = ("controller", "webhook", "certs")
 KEPT = ("events", "componentstatuses", "jobflows.", "jobtemplates.", "customresourcedefinitions.")
 OF_EVERY_NAMESPACE = {"default", "kube-root-ca.crt"}
 
@@ -157,9 +166,7 @@ def running_site(volcano: bool = False) -> Iterator[Site]:
         network = stack.enter_context(Network(directory))
         arguments = [*network.arguments, "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"]
         server = stack.enter_context(
-            KubeApiserver(
-                require_binaries(), controllers=CONTROLLERS, arguments=arguments, audit=True, crds=installed
-            )
+            KubeApiserver(require_binaries(), controllers=CONTROLLERS, arguments=arguments, audit=True, crds=installed)
         )
         kubelet = stack.enter_context(Kubelet(server))
         api = stack.enter_context(Api(server))

@@ -1,4 +1,4 @@
-"""What `helm install` brings works: the examples run through it, by the accounts, flags and certificates of the chart."""
+"""What `helm install` brings works: the examples run, by the accounts, flags and certificates of the chart."""
 
 import json
 import re
@@ -66,7 +66,9 @@ def test_one_controller_leads_and_the_other_stands_by_ready(site: Site) -> None:
 
 def test_the_metrics_service_leads_to_every_pod_of_both_programs(site: Site) -> None:
     slices = json.loads(
-        site.system("get", "endpointslices", "-l", f"kubernetes.io/service-name={site.release}-jobflow-metrics", "-o", "json")
+        site.system(
+            "get", "endpointslices", "-l", f"kubernetes.io/service-name={site.release}-jobflow-metrics", "-o", "json"
+        )
     )["items"]
     reached = {
         (endpoint["addresses"][0], each["ports"][0]["port"]) for each in slices for endpoint in each["endpoints"]
@@ -126,7 +128,9 @@ def test_a_killed_webhook_is_missed_by_nobody_for_long_and_comes_back(site: Site
 
 
 def test_when_the_leader_is_killed_the_other_one_goes_on(site: Site) -> None:
-    (leader,) = [run for run in site.pods("controller") if metric_values(site, run, "leader_election_master_status") == [1.0]]
+    (leader,) = [
+        run for run in site.pods("controller") if metric_values(site, run, "leader_election_master_status") == [1.0]
+    ]
     leader.process.send_signal(signal.SIGKILL)
     site.kubectl("create", "namespace", "after-the-kill")
     with site.player("after-the-kill"):
@@ -145,7 +149,12 @@ def test_with_all_webhooks_gone_only_what_they_judge_stands_still(site: Site) ->
     template = json.loads(site.kubectl("get", "jobtemplate", "extract", "-o", "json"))
     kubectl = site.kubectl.within("unjudged")
     site.kubectl("create", "namespace", "unjudged")
-    own = {"apiVersion": template["apiVersion"], "kind": "JobTemplate", "metadata": {"name": "extract"}, "spec": template["spec"]}
+    own = {
+        "apiVersion": template["apiVersion"],
+        "kind": "JobTemplate",
+        "metadata": {"name": "extract"},
+        "spec": template["spec"],
+    }
     kubectl.apply(own, a_jobflow("extract", name="begun"))
     site.system("scale", "deployment", f"{site.release}-jobflow-webhook", "--replicas=0")
     try:
@@ -162,6 +171,14 @@ def test_with_all_webhooks_gone_only_what_they_judge_stands_still(site: Site) ->
         site.system("rollout", "status", f"deployment/{site.release}-jobflow-webhook", "--timeout=60s")
 
 
+def test_no_pod_is_restarted_for_an_api_server_that_is_away_and_all_work_on_when_it_is_back(site: Site) -> None:
+    before = {run.name: run.restarts for run in site.pods("webhook")}
+    site.server.restart_apiserver()
+    assert eventually(lambda: len(site.pods("controller")) == 2 and len(site.pods("webhook")) == 2, timeout=40)
+    assert {run.name: run.restarts for run in site.pods("webhook")} == before
+    assert eventually(lambda: site.judged(a_jobflow("a", "a")))
+
+
 def test_no_secret_stands_in_arguments_environments_or_logs(site: Site) -> None:
     secret = site.system.get("secret", f"{site.release}-jobflow-webhook-tls")
     assert secret
@@ -174,7 +191,7 @@ def test_no_secret_stands_in_arguments_environments_or_logs(site: Site) -> None:
 
 
 def metric_values(site: Site, run: Any, name: str) -> list[float]:
-    port = next(port for port in run.ports if port != 11251 and port != 8443)
+    port = next(port for port in run.ports if port not in {11251, 8443})
     with urllib.request.urlopen(f"http://127.0.0.1:{run.ports[port]}/metrics", timeout=5) as answer:
         text = answer.read().decode()
     return [float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(name)]

@@ -1,4 +1,4 @@
-"""The accounts of the chart may do what they do, and nothing else: none is refused anything, and nothing goes unused."""
+"""The accounts of the chart may do what they do and nothing else: none is refused, and no right goes unused."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.site import ROOT, SYSTEM, Site, running_site
+from tests.e2e.site import ACCOUNTS, ROOT, Site, running_site
 from tests.support.kubectl import VOLCANO_JOBS, documents
 from tests.support.kubelet import MERGE
 from tests.support.kubelet_api import Api
@@ -17,8 +17,6 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(300), pytest.mark.xdist_grou
 
 Right = tuple[str, str, str, str]
 """An account of ours, a group, a resource with its subresource, a verb."""
-
-ACCOUNTS = ("controller", "webhook", "certs")
 
 
 @pytest.fixture
@@ -37,14 +35,14 @@ def test_every_right_is_used_and_none_is_missing(site: Site) -> None:
     finalizers = ("controller", "flow.volcano.sh", "jobflows/finalizers", "update")
     assert without(site, finalizers, lambda: waits_for(site, "JobRefused"))
 
-    refused = [event for event in ours(site) if event["responseStatus"]["code"] == 403 and not is_expected(event)]
+    refused = [event for event in site.requests() if event["responseStatus"]["code"] == 403 and not is_expected(event)]
     assert [(event["user"]["username"], event["verb"], event["requestURI"]) for event in refused] == []
 
     count_an_event_again(site)
 
     # With the end of the release go the last ones.
     site.uninstall()
-    used = {right_of(event) for event in ours(site) if event["responseStatus"]["code"] != 403}
+    used = {right_of(event) for event in site.requests() if event["responseStatus"]["code"] != 403}
     assert granted - used == {finalizers}
     assert used - granted == set()
 
@@ -87,7 +85,9 @@ def waits_for(site: Site, reason: str) -> bool:
             each["metadata"]["name"] = "refused"
         site.kubectl.apply(each)
     return eventually(
-        lambda: (site.kubectl.get("jobflow", "refused") or {}).get("status", {}).get("state", {}).get("reason") == reason
+        lambda: (
+            (site.kubectl.get("jobflow", "refused") or {}).get("status", {}).get("state", {}).get("reason") == reason
+        )
     )
 
 
@@ -119,15 +119,6 @@ def rights(site: Site) -> Iterator[Right]:
                     for resource in rule["resources"]
                     for verb in rule["verbs"]
                 )
-
-
-def ours(site: Site) -> Iterator[Any]:
-    """The requests of the accounts of the release."""
-    prefix = f"system:serviceaccount:{SYSTEM}:{site.release}-jobflow-"
-    for event in site.server.audit_events():
-        account = event["user"]["username"].removeprefix(prefix)
-        if account in ACCOUNTS and "objectRef" in event:
-            yield {**event, "account": account}
 
 
 def right_of(event: Any) -> Right:

@@ -1,20 +1,20 @@
 """A release from its first version to its end, and after: install, upgrade, rollback, uninstall, and again."""
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import trustme
 
 from tests.e2e.site import ROOT, SYSTEM, Site, a_jobflow, running_site, steadily
-from tests.support.helm import CHART
+from tests.support.helm import CHART, Object
 from tests.support.kubectl import documents
 from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
-LONGEST = "the-longest-name-of-a-release-that-helm-takes-is-of-53"
+LONGEST = "the-longest-name-of-a-release-that-helm-takes-has-53x"
 
 
 @pytest.fixture
@@ -24,7 +24,10 @@ def earlier(tmp_path: Path) -> Path:
     shutil.copytree(CHART, chart)
     text = (chart / "Chart.yaml").read_text()
     (chart / "Chart.yaml").write_text(
-        "".join(f"{line.split(':')[0]}: 0.0.9\n" if "ersion: " in line and "0.1" in line else f"{line}\n" for line in text.splitlines())
+        "".join(
+            f"{line.split(':')[0]}: 0.0.9\n" if "ersion: " in line and "0.1" in line else f"{line}\n"
+            for line in text.splitlines()
+        )
     )
     return chart
 
@@ -46,7 +49,9 @@ def test_a_release_is_installed_upgraded_rolled_back_uninstalled_and_installed_a
         site.upgrade(controller={"logLevel": 4})
     assert failures == []
     assert eventually(lambda: site.judged(five) == ""), "those that end go on serving for a while"
-    assert {run.labels["app.kubernetes.io/version"] for run in site.pods("webhook") + site.pods("controller")} == {"0.1.0"}
+    assert {run.labels["app.kubernetes.io/version"] for run in site.pods("webhook") + site.pods("controller")} == {
+        "0.1.0"
+    }
 
     with steadily(site.judged, at_least=50) as failures:
         site.helm("rollback", site.release, "1", "--namespace", SYSTEM, "--wait", "--timeout=100s")
@@ -75,18 +80,31 @@ def test_a_release_is_installed_upgraded_rolled_back_uninstalled_and_installed_a
 @pytest.mark.xdist_group("beside")
 def test_it_is_installed_beside_volcanos_own_crds_under_the_longest_name_with_a_certificate_of_the_users() -> None:
     with running_site(volcano=True) as site:
-        before = site.kubectl("get", "crds", "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.generation}\n{end}")
-        site.release = LONGEST[:53]
+        before = site.kubectl(
+            "get", "crds", "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.generation}\n{end}"
+        )
+        site.release = LONGEST
+        site.kubectl("create", "namespace", "others")
         chain, key, ca = certificate_for(site.helm.template(site.release, SYSTEM))
         (site.dir / "tls.crt").write_bytes(chain)
         (site.dir / "tls.key").write_bytes(key)
-        site.system("create", "secret", "tls", "mine", f"--cert={site.dir / 'tls.crt'}", f"--key={site.dir / 'tls.key'}")
-        site.install(certs={"mode": "provided", "provided": {"secretName": "mine", "caBundle": ca}, "extraArgs": []})
-        after = site.kubectl("get", "crds", "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.generation}\n{end}")
+        site.system(
+            "create", "secret", "tls", "mine", f"--cert={site.dir / 'tls.crt'}", f"--key={site.dir / 'tls.key'}"
+        )
+        provided = {"mode": "provided", "provided": {"secretName": "mine", "caBundle": ca}}
+        site.install(certs=provided, controller={"namespaces": ["default", "others"]})
+        after = site.kubectl(
+            "get", "crds", "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.generation}\n{end}"
+        )
         assert after == before
         with site.player():
             site.run_example("diamond")
         assert "spec.flows" in site.judged(a_jobflow("a", "a"))
+        refused = [event for event in site.requests() if event["responseStatus"]["code"] == 403]
+        assert refused == [], "in its namespaces the controller has all rights that it needs"
+        assert not list(site.system.by_name("jobflows")), "and elsewhere nobody judges"
+        site.system.apply(a_jobflow())
+        site.system("delete", "jobflow", "tried")
 
         # The two commands of docs/operating.md bring our columns.
         site.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(CHART / "crds"))
@@ -98,13 +116,10 @@ def test_it_is_installed_beside_volcanos_own_crds_under_the_longest_name_with_a_
         assert site.kubectl.get("jobflow", "diamond")
 
 
-def certificate_for(rendered: list[dict[str, object]]) -> tuple[bytes, bytes, str]:
+def certificate_for(rendered: list[Object]) -> tuple[bytes, bytes, str]:
     """A certificate for the webhook's Service, its key, and the CA that signed it."""
-    import trustme
-
-    text = json.dumps(rendered)
-    (name,) = {each["metadata"]["name"] for each in rendered if each["kind"] == "Service" and each["metadata"]["name"].endswith("-webhook")}  # type: ignore[index]
-    assert f"{name}.{SYSTEM}.svc" in text
+    services = [each["metadata"]["name"] for each in rendered if each["kind"] == "Service"]
+    (name,) = [name for name in services if name.endswith("-webhook")]
     authority = trustme.CA()
     issued = authority.issue_cert(f"{name}.{SYSTEM}.svc")
     chain = b"".join(pem.bytes() for pem in issued.cert_chain_pems)

@@ -23,6 +23,7 @@ EMPTY = {
 
 
 async def main(namespace: str, *deployments: str) -> None:
+    """Look at each Deployment, then offer the JobFlow."""
     client = await KubeClient.connect("helm-test")
     try:
         for deployment in deployments:
@@ -33,24 +34,31 @@ async def main(namespace: str, *deployments: str) -> None:
 
 
 async def is_available(client: KubeClient, namespace: str, name: str) -> None:
+    """End with a message if the Deployment has no replica that is available."""
     path = f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
     deployment = json.loads(await client.read("get", JOBFLOWS, Request("GET", path)))
     wanted, available = deployment["spec"]["replicas"], deployment["status"].get("availableReplicas", 0)
-    print(f"{name}: {available} of {wanted} replicas are available")
+    say(f"{name}: {available} of {wanted} replicas are available")
     if available < min(wanted, 1):
         sys.exit(f"{name}: none is available; see kubectl describe deployment {name} -n {namespace}")
 
 
 async def is_refused(client: KubeClient, namespace: str) -> None:
+    """End with a message if the webhook lets the JobFlow in."""
     request = Request("POST", JOBFLOWS.path(namespace), (("dryRun", "All"),), json.dumps(EMPTY).encode())
     try:
         await client.write("create", JOBFLOWS, request, None)
     except Refused as refused:
         if "spec.flows" not in refused.message:
             raise
-        print(f"A JobFlow without entries is refused: {refused.message}")
+        say(f"A JobFlow without entries is refused: {refused.message}")
     else:
         sys.exit("A JobFlow without entries was not refused: the API server does not ask the webhook")
+
+
+def say(line: str) -> None:
+    """Tell whoever reads the log of the test's Pod."""
+    sys.stdout.write(f"{line}\n")
 
 
 if __name__ == "__main__":
