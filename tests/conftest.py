@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.binaries import NotAvailableError, ensure_binaries
+from tests.support.helm import ensure_helm
 
 # No deadlines: what is slow is measured in tests/bench, and this machine may be busy.
 settings.register_profile("dev", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
@@ -37,5 +38,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     # What cannot be built is said by the fixtures: they skip their tests, or fail them in CI.
+    report = terminal.write_line if terminal else lambda line: None
     with suppress(NotAvailableError):
-        ensure_binaries(report=terminal.write_line if terminal else lambda line: None)
+        ensure_binaries(report)
+        ensure_helm(report)

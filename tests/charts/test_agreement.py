@@ -27,6 +27,8 @@ from tests.support.helm import CHART, Helm, Object, require_helm
 from webhook.metrics import Metrics
 from webhook.settings import WebhookSettings
 
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("agreement")]
+
 ROOT = CHART.parents[1]
 EVERYTHING: Object = {
     "metrics": {name: {"enabled": True} for name in ("serviceMonitor", "prometheusRule", "dashboard")},

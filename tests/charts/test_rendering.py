@@ -16,6 +16,8 @@ import yaml
 
 from tests.support.helm import CHART, Helm, Object, require_helm
 
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("rendering")]
+
 OLDEST, NEWEST = "1.28", kubernetes_validate.latest_version()
 VALUES: Object = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA: Object = json.loads((CHART / "values.schema.json").read_text())
