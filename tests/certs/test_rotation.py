@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,9 +38,23 @@ NO_CA = a_server(OURS)
 """A certificate that bears no right to sign."""
 
 
-def named_like_a_ca() -> Pair:
-    """A certificate of the CA's name that is not signed by its own key."""
-    return issue_ca(new_key(), serial=1, now=NOW, name=AUTHORITY)
+def named_like_our_ca(*, signed_by_another: bool = False, is_ca: bool = True) -> Pair:
+    """A certificate of our CA's name that is not one."""
+    key = new_key()
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(AUTHORITY)
+        .issuer_name(AUTHORITY)
+        .public_key(key.public_key())
+        .serial_number(next(serials))
+        .not_valid_before(NOW - timedelta(days=1))
+        .not_valid_after(NOW + timedelta(days=1000))
+        .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), critical=True)
+        .add_extension(OURS.certificate.extensions.get_extension_for_class(x509.KeyUsage).value, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(OURS.key if signed_by_another else key, hashes.SHA256())
+    )
+    return Pair(certificate, key)
 
 
 CAS: dict[str, Pair | None] = {
@@ -50,7 +65,8 @@ CAS: dict[str, Pair | None] = {
     "of the future": a_ca(timedelta(days=-1)),
     "of another name": FOREIGN,
     "no CA": NO_CA,
-    "signed by another": named_like_a_ca(),
+    "signed by another": named_like_our_ca(signed_by_another=True),
+    "no CA, but named like ours": named_like_our_ca(is_ca=False),
 }
 SERVERS: dict[str, tuple[Pair | None, x509.Certificate | None]] = {
     "a good one": (a_server(OURS), OURS.certificate),
@@ -201,6 +217,11 @@ def steps_from(seen: Seen) -> list[tuple[type[Step], timedelta]]:
             replace(GOOD, server=SERVERS["worn"][0]),
             [(IssueServer, AT_ONCE)],
             id="a leaf is renewed under the same CA without a wait",
+        ),
+        pytest.param(
+            replace(GOOD, server=SERVERS["worn"][0], bundles=(held("ours", "a foreign one"),)),
+            [(IssueServer, AT_ONCE)],
+            id="and whoever else is trusted has no part in that",
         ),
         pytest.param(
             Seen(BEFORE, *SERVERS["of the CA before"], (held("the one before"),)),
