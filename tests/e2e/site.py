@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tests.support.binaries import require_binaries
 from tests.support.helm import CHART, Helm, require_helm
@@ -32,6 +32,8 @@ RUNNABLE = {
     "ml-pipeline": ["ml-pipeline/01-jobtemplates.yaml", "ml-pipeline/02-jobflow.yaml"],
     "nightly-report": ["nightly-report.yaml"],
 }
+
+Volcano = Literal["none", "jobs", "jobflows"]
 
 SYSTEM = "jobflow-system"
 """The namespace that JobFlow is installed into; only Pods of the standard `restricted` may run in it."""
@@ -155,10 +157,10 @@ OF_EVERY_NAMESPACE = {"default", "kube-root-ca.crt"}
 
 
 @contextmanager
-def running_site(volcano: bool = False) -> Iterator[Site]:
-    """Run a cluster with nothing in it but Volcano's Job CRD, and with `volcano` those of its JobFlows too."""
+def running_site(volcano: Volcano = "jobs") -> Iterator[Site]:
+    """Run a cluster with nothing in it but what there is of Volcano: nothing, its Job CRD, or those of JobFlows too."""
     crds = volcano_crds()
-    installed = [crds.job, crds.jobflow, crds.jobtemplate] if volcano else [crds.job]
+    installed = {"none": [], "jobs": [crds.job], "jobflows": [crds.job, crds.jobflow, crds.jobtemplate]}[volcano]
     with ExitStack() as stack:
         # The socket in it has to have a short path.
         directory = Path(tempfile.mkdtemp(prefix="jobflow-site-"))

@@ -10,6 +10,7 @@ import trustme
 from tests.e2e.site import ROOT, SYSTEM, Site, a_jobflow, running_site, steadily
 from tests.support.helm import CHART, Object
 from tests.support.kubectl import documents
+from tests.support.volcano_crds import volcano_crds
 from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
@@ -79,7 +80,7 @@ def test_a_release_is_installed_upgraded_rolled_back_uninstalled_and_installed_a
 
 @pytest.mark.xdist_group("beside")
 def test_it_is_installed_beside_volcanos_own_crds_under_the_longest_name_with_a_certificate_of_the_users() -> None:
-    with running_site(volcano=True) as site:
+    with running_site("jobflows") as site:
         before = site.kubectl(
             "get", "crds", "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.generation}\n{end}"
         )
@@ -114,6 +115,21 @@ def test_it_is_installed_beside_volcanos_own_crds_under_the_longest_name_with_a_
         site.uninstall()
         assert site.system.get("secret", "mine"), "what the user made stays"
         assert site.kubectl.get("jobflow", "diamond")
+
+
+@pytest.mark.xdist_group("beside")
+def test_on_an_empty_cluster_it_is_installed_says_what_is_missing_and_begins_when_that_comes() -> None:
+    with running_site("none") as site:
+        said = site.helm("install", site.release, str(CHART), "--namespace", SYSTEM, values=site.values)
+        assert "the CRD jobs.batch.volcano.sh is missing" in said
+        assert eventually(lambda: len(site.pods("webhook")) == 2, timeout=60)
+        for each in documents(ROOT / "examples" / "diamond.yaml"):
+            site.kubectl.apply(each)
+        assert not site.pods("controller")
+        site.kubectl.install_crd(volcano_crds().job)
+        with site.player():
+            site.finishes("diamond")
+        assert [run.restarts for run in site.pods("controller")] == [0, 0]
 
 
 def certificate_for(rendered: list[Object]) -> tuple[bytes, bytes, str]:
