@@ -30,12 +30,14 @@ from devcluster.faults import Fault
 from devcluster.identity import ADMIN
 from devcluster.player import Player, Rules
 from devcluster.resources import Resource
+from devcluster.server import ApiServer
 from devcluster.up import install_crds
 from shared.kube.client import KubeClient, Limits
 from tests.faults.plan import Plan
 from tests.faults.plan import faults as faults_of
 from tests.faults.recording import RecordingServer
 from tests.simulation.store import Object, owner_uid, phase_of
+from tests.support.programs import answers
 from tests.support.replicas import Replica
 
 LONGEST_STEP = 1.0
@@ -55,28 +57,36 @@ class Bed:
         self.plans: list[Plan] = []
         self.replicas: dict[str, Replica] = {}
         self._stack = stack
+        self._tokens: dict[str, str] = {}
 
     # Controllers
 
     def new(self, name: str, *flags: str) -> Replica:
         """Return a controller, not yet started; `name` is its user, for whose requests plans are made."""
-        token = self.server.controller(name)
-        kubeconfig = self.server.kubeconfig(self.directory / f"{name}.kubeconfig", token)
+        self._tokens[name] = self.server.controller(name)
+        kubeconfig = self.server.kubeconfig(self.directory / f"{name}.kubeconfig", self._tokens[name])
         replica = Replica(name, kubeconfig, self.directory, *flags)
         self._stack.callback(replica.kill)
         self.replicas[name] = replica
         return replica
 
+    def connect(self, replica: Replica, server: ApiServer) -> None:
+        """Have a controller speak to another front-end when it is started the next time."""
+        server.kubeconfig(self.directory / f"{replica.name}.kubeconfig", self._tokens[replica.name])
+
     async def start(self, name: str, *flags: str) -> Replica:
         """Return a controller that is ready."""
         replica = self.new(name, *flags)
-        await asyncio.to_thread(replica.start)
+        await self.restart(replica)
         return replica
 
     async def restart(self, replica: Replica) -> None:
         """Start a controller again that was killed or has ended."""
         replica.kill()
-        await asyncio.to_thread(replica.start)
+        replica.launch()
+        ready = asyncio.create_task(asyncio.to_thread(_wait_for, replica))
+        await self.until(ready.done, f"{replica.name} is ready")
+        await ready
 
     def plan(self, plan: Plan, replica: Replica) -> list[Fault]:
         """Have these faults befall a controller from now on."""
@@ -269,6 +279,13 @@ async def _playing(server: RecordingServer, directory: Path, rules: Rules) -> As
         with contextlib.suppress(asyncio.CancelledError):
             await playing
         await client.close()
+
+
+def _wait_for(replica: Replica) -> None:
+    """Return once a controller is ready. Raises ProgramError if it ends before."""
+    while not answers(f"{replica.health}/readyz"):
+        replica.check_alive()
+        time.sleep(0.05)
 
 
 def names(objects: Iterable[Object]) -> list[str]:

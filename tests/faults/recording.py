@@ -119,6 +119,8 @@ class RecordingServer(ApiServer):
         self.controllers: set[str] = set()
         self.sent: list[Sent] = []
         """Every request of a controller, in the order of arrival."""
+        self.told: list[tuple[str, store.Change]] = []
+        """Every change that was ever stored, of whatever it was."""
         self.clock = Clock()
         self.history = History()
         self.judge = Judge(self.clock, self.history)
@@ -214,6 +216,7 @@ class RecordingServer(ApiServer):
         return Call(number, at, process, sent.verb, sent.resource, key, sent.subresource, None, body)  # type: ignore[arg-type]
 
     def _stored(self, storage: str, change: store.Change) -> None:
+        self.told.append((storage, change))
         resource = RESOURCES.get(storage)
         if resource is None:
             return

@@ -1,4 +1,4 @@
-"""C06, C07, C10, C11 and C12: watches that fall silent, lie or end, and what happened while nobody watched."""
+"""C06 to C08 and C10 to C12: watches that fall silent, lie or end, and what happened while nobody watched."""
 
 import asyncio
 import os
@@ -10,8 +10,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from devcluster.faults import Break, Call, Drop, Fault, Freeze, Match, Valve
+from devcluster.player import Rules
 from tests.faults.bed import ALONE, JOBFLOWS, JOBS, Bed, bed
 from tests.faults.crashing import FEWEST, MOST, diamond, happened, judge, judge_all
+from tests.faults.frontends import Behind
+from tests.faults.plan import Plan
 from tests.simulation.store import phase_of
 from tests.support.replicas import Replica
 from tests.support.workspace import jobflow, jobtemplates
@@ -46,6 +49,31 @@ async def test_a_watch_that_falls_silent_at_any_write_has_nothing_done_twice_or_
             valve.opened.set()
             await it.until(lambda ns=namespace: it.finished(ns, "etl"), f"{namespace} has succeeded")
             judge(it, namespace)
+        await judge_all(it)
+
+
+@pytest.mark.parametrize("by", [1, 3, 10, 30])
+async def test_a_front_end_that_is_behind_has_nothing_done_twice_or_taken_back(tmp_path: Path, by: int):
+    async with bed(tmp_path, play=Rules(run_seconds=0.05)) as it:
+        controller = await it.start("first", ALONE)
+        for k in (3, 7, 11):
+            namespace = f"ns-{k}"
+            plan: Plan = [{"match": {"verb": "write", "namespace": namespace, "nth": k}, "do": "kill"}]
+            faults = it.plan(plan, controller)
+            await it.post(namespace, *diamond())
+            assert await happened(it, faults, namespace)
+            it.no_faults()
+            async with Behind(it.server, by) as behind:
+                it.connect(controller, behind)
+                await it.restart(controller)
+                await asyncio.sleep(1.5)  # it works with what it knows
+                it.check()
+                behind.catch_up()
+                await it.until(lambda ns=namespace: it.finished(ns, "etl"), f"{namespace} has succeeded")
+                judge(it, namespace)
+                controller.kill()
+            it.connect(controller, it.server)
+            await it.restart(controller)
         await judge_all(it)
 
 
