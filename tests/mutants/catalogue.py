@@ -5,8 +5,11 @@ from typing import Final
 
 from tests.mutants.controllers import CONTROLLERS
 from tests.mutants.hardened import HARDENED
+from tests.mutants.histories import HISTORIES
 from tests.mutants.mutant import Mutant
 from tests.mutants.volcanos import VOLCANOS
 from tests.mutants.webhooks import WEBHOOKS
 
-MUTANTS: Final[Mapping[str, Mutant]] = {each.name: each for each in (*HARDENED, *CONTROLLERS, *VOLCANOS, *WEBHOOKS)}
+LISTS: Final = (HARDENED, CONTROLLERS, VOLCANOS, WEBHOOKS, HISTORIES)
+
+MUTANTS: Final[Mapping[str, Mutant]] = {each.name: each for mutants in LISTS for each in mutants}

@@ -19,8 +19,8 @@ OF_PROGRESS: Final = "tests/controller/jobflow/test_progress.py::test_"
 OF_LIVE: Final = "tests/controller/jobflow/test_live.py::test_"
 OF_LOOK: Final = "tests/controller/jobflow/test_look.py::test_"
 OF_CLIENT: Final = "tests/shared/kube/test_client.py::TestRequests::test_"
+OF_CLUSTER: Final = "tests/controller/test_cluster.py::test_"
 OF_LEADER: Final = "tests/controller/runtime/test_leader.py::test_"
-SEEDS: Final = "tests/mutants/test_seeds.py::test_the_invariants_hold"
 
 HARDENED: Final[tuple[Mutant, ...]] = (
     # A live look before every create and delete
@@ -216,10 +216,18 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "creates-have-no-guard",
         "Jobs are created by whoever once led.",
-        "tests/controller/test_leading.py::test_after_a_long_stop_not_one_write_is_sent_whatever_there_is_to_do",
+        f"{OF_CLUSTER}the_guard_is_asked_before_every_write",
         "controller/cluster.py",
         "        job = await self._client.create(JOBS, namespace, manifest, guard=self._guard)\n",
         "        job = await self._client.create(JOBS, namespace, manifest)\n",
+    ),
+    mutant(
+        "deletes-have-no-guard",
+        "Jobs are deleted by whoever once led.",
+        f"{OF_CLUSTER}the_guard_is_asked_before_every_write",
+        "controller/cluster.py",
+        "uid=uid, version=version, guard=self._guard)",
+        "uid=uid, version=version)",
     ),
     mutant(
         "whoever-once-led-writes-on",
