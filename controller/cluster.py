@@ -2,12 +2,15 @@
 
 import logging
 
+import msgspec
+
 from controller.jobflow.cluster import Stored
 from controller.own_writes import OwnWrites
 from shared.api.job import Job
 from shared.api.jobtemplate import JobTemplate
-from shared.api.meta import Key, ObjectMeta
+from shared.api.meta import Key, Named, ObjectMeta
 from shared.kube.client import JSON_PATCH, Guard, KubeClient
+from shared.kube.errors import NotFound
 from shared.kube.resources import JOBFLOWS, JOBS, JOBTEMPLATES
 from shared.kube.transport import Request
 
@@ -15,6 +18,12 @@ log = logging.getLogger(__name__)
 
 METADATA_ALONE = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
 """Asks for metadata without spec and status. A JobFlow of a thousand entries has 600 KB, its metadata 1 KB."""
+
+METADATA_OF_LIST = METADATA_ALONE.replace("PartialObjectMetadata", "PartialObjectMetadataList")
+
+
+class _Listed(msgspec.Struct):
+    items: tuple[Named, ...] | None = None
 
 
 class KubeCluster:
@@ -36,9 +45,18 @@ class KubeCluster:
         return Stored(JOBFLOWS.decode(body), len(body))
 
     async def get_jobflow_metadata(self, key: Key) -> ObjectMeta:
-        """Read the JobFlow's metadata live, and nothing else of it. Raises NotFound."""
-        request = Request("GET", JOBFLOWS.path(key.namespace, key.name), accept=METADATA_ALONE)
-        return JOBFLOWS.decode(await self._client.read("get", JOBFLOWS, request)).metadata
+        """Read the JobFlow's metadata live, and nothing else of it. Raises NotFound.
+
+        It is asked for as a list of one. Both are answered with what is so at that moment, but the API server has to
+        read and decode the object from etcd for a get (54 ms of its CPU for one of 290 KB), and takes a list from its
+        memory once it knows that to be current (1 ms; Kubernetes 1.31 and newer; before that it is a read as well).
+        """
+        query = (("fieldSelector", f"metadata.name={key.name}"),)
+        request = Request("GET", JOBFLOWS.path(key.namespace), query, accept=METADATA_OF_LIST)
+        listed = msgspec.json.decode(await self._client.read("list", JOBFLOWS, request), type=_Listed)
+        if not listed.items:
+            raise NotFound(f'{JOBFLOWS.plural} "{key.name}" not found', status=404)
+        return listed.items[0].metadata
 
     async def patch_jobflow_status(self, key: Key, patch: bytes) -> Stored:
         """Send a JSON patch to the status subresource. Raises Conflict where the patch's resourceVersion is old."""

@@ -217,7 +217,7 @@ async def test_finished_jobflows_cost_no_write_at_the_start_and_none_at_rest(api
 
 
 async def test_a_stop_lets_the_write_in_hand_end_and_begins_no_other(api: FakeApi) -> None:
-    async with controlling(api) as running:
+    async with controlling(api, workers=1) as running:
         await asyncio.sleep(1)
         for number in range(10):
             post(api, "get", name=f"flow-{number}")

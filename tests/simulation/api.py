@@ -50,6 +50,8 @@ class Api:
         verb = VERBS.get(request.method, "get" if name else "list")
         if ("watch", "true") in request.query:
             verb = "watch"
+        elif verb == "list" and (selector := dict(request.query).get("fieldSelector")):
+            verb, name = "get", selector.removeprefix("metadata.name=")  # a read of one object in other words
         body = msgspec.json.decode(request.body) if request.body else None
         if verb == "create" and body:
             name = body["metadata"].get("name", "")
@@ -111,7 +113,12 @@ class Api:
     # The verbs
 
     def _get(self, call: Call) -> bytes:
+        selected = "fieldSelector" in dict(call.request.query)
+        if selected and call.key not in self.store.objects[call.resource]:
+            return b'{"kind":"List","items":[]}'
         obj = call.result = self.store.get(call.resource, call.key)
+        if selected:
+            return msgspec.json.encode({"kind": "PartialObjectMetadataList", "items": [{"metadata": obj["metadata"]}]})
         if "as=PartialObjectMetadata" in call.request.accept:
             partial = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": obj["metadata"]}
             return msgspec.json.encode(partial)

@@ -205,7 +205,7 @@ class Oracle:
             self.wrong("I3", f"{change.by} creates {name} for a JobFlow that never was")
             return
         earlier = flow.jobs.get(name, [])
-        if earlier and not flow.tampered:
+        if earlier and not flow.tampered and not self._was_on_its_way(earlier):
             if self._in_the_known_window(change.by, flow, earlier):
                 self.windows += 1
             else:
@@ -215,6 +215,11 @@ class Oracle:
         recent = [spec for (_, spec), (until, _) in pairwise(flow.specs) if until >= horizon] if specs else []
         if not any(self._may_start(flow, name, spec) for spec in [*recent, flow.entries]):
             self.wrong("I1", f"{change.by} creates {name} before all that it depends on was Completed")
+
+    def _was_on_its_way(self, earlier: list[JobTruth]) -> bool:
+        """The create was sent while the Job before was still there, and came after it had gone: no guard sees that."""
+        call, gone_at = self._arriving, earlier[-1].gone_at
+        return call is not None and call.verb == "create" and gone_at is not None and call.at < gone_at
 
     def _may_start(self, flow: FlowTruth, name: str, spec: Mapping[str, tuple[str, ...]]) -> bool:
         entry = name.removeprefix(flow.name + "-")

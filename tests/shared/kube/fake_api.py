@@ -272,8 +272,10 @@ class FakeApi:
         namespace, _, name, subresource = self._place(request)
         key, objects = Key(namespace, name), self.objects[resource]
         if verb == "list":
+            query = dict(request.query)
+            selected = query.get("fieldSelector", "").removeprefix("metadata.name=")
             listed = {key: obj for key, obj in objects.items() if namespace in ("", key.namespace)}
-            return self._list(listed, dict(request.query))
+            return self._list({key: it for key, it in listed.items() if selected in ("", key.name)}, query)
         if verb == "create":
             return self._create(resource, namespace, json.loads(request.body or b""))
         if key not in objects:
