@@ -66,6 +66,7 @@ class Space:
                     else:
                         self._came_from[after] = state, move.name
                         open_.append(after)
+                self._decisions.pop(state, None)  # a status is large, and nobody comes back here
             troubles += 1
             for after, state, name in troubled:
                 if after not in self._came_from and troubles <= self._troubles:
