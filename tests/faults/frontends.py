@@ -3,7 +3,7 @@
     behind = await stack.enter_async_context(Behind(server, by=10))
     behind.catch_up()
 
-Writes and reads of single objects go to the first one, as those of a real front-end go to etcd.
+Writes and reads of single objects, by name, go to the first one, as those of a real front-end go to etcd.
 """
 
 from collections import deque
@@ -13,7 +13,7 @@ from aiohttp import web
 from devcluster.routes import read_route
 from devcluster.server import ApiServer
 from devcluster.store import Change
-from tests.faults.recording import RecordingServer
+from tests.faults.recording import RecordingServer, named
 
 
 class Behind(ApiServer):
@@ -51,6 +51,6 @@ class Behind(ApiServer):
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         route = read_route(request.method, request.path, request.query)
-        if route.verb in ("list", "watch"):
+        if route.verb in ("list", "watch") and not named(request):
             return await super()._answer(request)
         return await self._first._answer(request)

@@ -152,7 +152,7 @@ class RecordingServer(ApiServer):
         if who not in self.controllers:
             self._serving.set((who, None))
             return await super()._answer(request)
-        route = read_route(request.method, request.path, request.query)
+        route = route_of(request)
         raw = await request.read() if route.verb in WRITES else b""
         body = msgspec.json.decode(raw) if raw else None
         name = route.name or ((body or {}).get("metadata", {}).get("name", "") if route.verb == "create" else "")
@@ -183,6 +183,9 @@ class RecordingServer(ApiServer):
         finally:
             self._open.pop(number, None)
         sent.code = response.status
+        name = named(request)
+        if name and route_of(request).plural == "jobflows":
+            self._looked(sent, Key(sent.namespace, name))
         if call and isinstance(response, web.Response):
             self._answered(call, response)
         return response
@@ -196,6 +199,13 @@ class RecordingServer(ApiServer):
             self.judge.done(call, None)
         if call.verb != "list":
             self.judge.answered(call, Answer(response.status, {}, body))
+
+    def _looked(self, sent: Sent, key: Key) -> None:
+        """A list of one by its name is a live look, as a get is."""
+        stored = self.store.get("jobflows.flow.volcano.sh", *key)
+        if stored:
+            known = self.judge.knowledge(self._processes[sent.who])
+            known.flows[key] = self.clock.time(), stored.decode()
 
     def _whole(self, call: Call, told: Object) -> Object:
         """The object that an answer was about, even where just its metadata was asked for."""
@@ -249,3 +259,14 @@ class RecordingServer(ApiServer):
 
     def _note(self, who: str, what: str) -> None:
         self.history.note(self.clock.time(), who, what)
+
+
+def route_of(request: web.BaseRequest) -> Route:
+    """Return what a request wants."""
+    return read_route(request.method, request.path, request.query)
+
+
+def named(request: web.BaseRequest) -> str:
+    """Return the name that a list is narrowed down to, if it is."""
+    field, _, value = request.query.get("fieldSelector", "").partition("=")
+    return value if field == "metadata.name" else ""
