@@ -146,25 +146,18 @@ def test_programs_go_on_with_a_token_that_was_replaced(site: Site) -> None:
 
 
 def test_with_all_webhooks_gone_only_what_they_judge_stands_still(site: Site) -> None:
-    template = json.loads(site.kubectl("get", "jobtemplate", "extract", "-o", "json"))
-    kubectl = site.kubectl.within("unjudged")
     site.kubectl("create", "namespace", "unjudged")
-    own = {
-        "apiVersion": template["apiVersion"],
-        "kind": "JobTemplate",
-        "metadata": {"name": "extract"},
-        "spec": template["spec"],
-    }
-    kubectl.apply(own, a_jobflow("extract", name="begun"))
+    kubectl = site.kubectl.within("unjudged")
+    kubectl("apply", "-f", str(EXAMPLES / "diamond.yaml"))
     site.system("scale", "deployment", f"{site.release}-jobflow-webhook", "--replicas=0")
     try:
         assert eventually(lambda: not site.kubelet.pods(SYSTEM, "webhook"), timeout=40)
         said = kubectl.refused("create", "-f", "-", stdin=json.dumps(a_jobflow("extract")))
         assert 'failed calling webhook "jobflows.flow.volcano.sh"' in said
         kubectl("create", "configmap", "unaffected")
-        kubectl("label", "jobflow", "begun", "still=editable")
+        kubectl("label", "jobflow", "diamond", "still=editable")
         with site.player("unjudged"):
-            site.finishes("begun", "unjudged")
+            site.finishes("diamond", "unjudged")
         site.kubectl("delete", "namespace", "unjudged", "--timeout=60s")
     finally:
         site.system("scale", "deployment", f"{site.release}-jobflow-webhook", "--replicas=2")

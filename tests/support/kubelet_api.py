@@ -53,7 +53,7 @@ class Api:
         """Send one request. Raises Refusal."""
         try:
             return self._send(method, path, body, kind)
-        except (http.client.HTTPException, ConnectionError):
+        except (http.client.HTTPException, ConnectionError, ssl.SSLError):
             # The API server has closed the connection, or was restarted. The parts that are played may ask twice.
             self._own.connection.close()
             return self._send(method, path, body, kind)
