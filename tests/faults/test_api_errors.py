@@ -47,9 +47,8 @@ async def test_any_request_that_fails_is_sent_again_and_not_before_the_server_as
             # A JobTemplate has nothing to tell of Jobs that are gone at once.
             await it.post(namespace, *diamond("delete" if request["verb"] == "delete" else "retain"))
             await it.until(lambda ns=namespace: it.finished(ns, "etl"), f"{request} is answered {code} twice")
-            await it.until(
-                lambda them=faults: "get" in str(request) or all(it.seen for it in them), f"{request} was sent"
-            )
+            if request["verb"] not in ("get", "list"):  # how it looks, by a get or a list of one, is its own affair
+                await it.until(lambda them=faults: all(fault.seen for fault in them), f"{request} was sent")
             judge(it, namespace)
         it.plan([{**step, "match": {**step["match"], "nth": 1}} for step in watches], controller)
         it.server.cut(controller.name)

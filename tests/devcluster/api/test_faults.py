@@ -18,6 +18,7 @@ from devcluster.faults import (
     Hold,
     Lag,
     Match,
+    Valve,
     expire,
     garble,
     truncate,
@@ -120,6 +121,38 @@ async def test_something_may_be_called_right_after_a_write(embedded: Api):
     assert called == [True]
 
 
+async def test_something_may_be_called_right_before_a_write_that_is_lost(embedded: Api):
+    called: list[bool] = []
+    stored = lambda: called.append(embedded.server.store.get("widgets.tests.example", "test", "a") is not None)  # noqa: E731
+    embedded.server.faults.add(Fault(CREATES, Call(stored, committed=False)))
+    embedded.server.faults.add(Fault(CREATES, Drop()))
+
+    with pytest.raises(aiohttp.ClientConnectionError):
+        await embedded.post(embedded.widgets, a_widget("a"))
+
+    assert called == [False]
+    assert not await is_there(embedded, "a")
+
+
+async def test_the_requests_of_one_user_alone_may_be_hit(embedded: Api):
+    embedded.server.faults.add(Fault(Match(user="somebody-else"), Answer(503)))
+
+    assert (await embedded.post(embedded.widgets, a_widget("a"))).code == 201
+
+
+async def test_the_nth_write_is_that_of_what_is_counted(embedded: Api):
+    embedded.server.faults.add(Fault(Match("write"), Answer(503), nth=2))
+    lease = "/apis/coordination.k8s.io/v1/namespaces/test/leases"
+
+    codes = [
+        (await embedded.post(embedded.widgets, a_widget("a"))).code,
+        (await embedded.post(lease, {"metadata": {"name": "a"}})).code,
+        (await embedded.post(embedded.widgets, a_widget("b"))).code,
+    ]
+
+    assert codes == [201, 201, 503]
+
+
 async def test_writes_are_counted_but_for_leases_and_events(embedded: Api):
     before = embedded.server.faults.writes
 
@@ -150,6 +183,21 @@ async def test_a_watch_may_fall_silent_and_stay_open(embedded: Api):
             await asyncio.wait_for(events.line(), timeout=0.2)
         freeze.release.set()
         assert await events.names(1) == ["ADDED b"]
+
+
+async def test_a_watch_may_fall_silent_again_and_again(embedded: Api):
+    valve = Valve()
+    valve.opened.set()
+    embedded.server.faults.add(Fault(WATCHES, valve))
+
+    async with embedded.watch(embedded.widgets, resourceVersion=await version_of(embedded)) as events:
+        for name in "ab":
+            valve.opened.clear()
+            await embedded.widget(name)
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(events.line(), timeout=0.2)
+            valve.opened.set()
+            assert await events.names(1) == [f"ADDED {name}"]
 
 
 async def test_a_watch_may_be_told_410_in_its_stream(embedded: Api):
