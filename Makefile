@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 TESTS ?= tests
 WORKERS ?= 2
 
-.PHONY: help demo up down test test-quick check bench lock clean
+.PHONY: help demo up down test test-quick check bench simulate mutants model lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,7 +33,7 @@ test: $(READY) ## everything that CI runs; needs Go, or the binaries of a real A
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not bench" $(TESTS)
 
 test-quick: $(READY) ## the tests that need no processes and no API server
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not bench and not integration and not real" $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not bench and not integration and not real and not mutants" $(TESTS)
 
 check: $(READY) ## format, lint, types, contracts between the rooms, and the tables of the README
 	$(BIN)/ruff format --check .
@@ -44,6 +44,15 @@ check: $(READY) ## format, lint, types, contracts between the rooms, and the tab
 
 bench: $(READY) ## the benchmarks, each beside a limit of the same run; BENCH="chain fan" picks some
 	@$(BIN)/python -m tests.bench $(BENCH)
+
+simulate: $(READY) ## a campaign of the seeded simulator; N=10000 SEED=1
+	@$(BIN)/python -m tests.simulation --runs $(or $(N),10000) --seed $(or $(SEED),1)
+
+mutants: $(READY) ## mistakes put into copies of the programs, each against the test that has to see it
+	@$(BIN)/python -m tests.mutants $(MUTANTS)
+
+model: $(READY) ## every state that a JobFlow of up to four entries can come to
+	@$(BIN)/python -m tests.model
 
 lock: ## pin all dependencies anew, with hashes (needs uv)
 	uv pip compile --generate-hashes --universal --extra uvloop --no-header --no-emit-index-url \
