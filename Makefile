@@ -29,7 +29,7 @@ down: $(READY) ## end what `make up` left running
 test: $(READY) ## everything that CI runs; needs Go, or the binaries of a real API server, for all of it
 	@$(BIN)/python -m tests.support.binaries >/dev/null 2>&1 || \
 	  echo "First Go builds a real kube-apiserver, once: some five minutes. Without Go what needs it is skipped."
-	@echo "All tests take ten to fifteen minutes on two cores."
+	@echo "All tests take about half an hour on two cores."
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not bench" $(TESTS)
 
 test-quick: $(READY) ## the tests that need no processes and no API server
