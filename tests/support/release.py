@@ -1,8 +1,8 @@
 """Makes what a release consists of, into a directory, and checks it: `python -m tests.support.release [--into dist]`.
 
-A wheel, a source archive, the packaged chart, and a list of the locked packages (an SBOM in CycloneDX's JSON). The wheel is
-installed into an empty environment with the packages of the lock file, checked against their hashes, and its commands are
-run there. Needs helm (`helm.py`) and a package index.
+A wheel, a source archive, the packaged chart, and a list of the locked packages (an SBOM in CycloneDX's JSON). The
+wheel is installed into an empty environment with the packages of the lock file, checked against their hashes, and its
+commands are run there. Needs helm (`helm.py`) and a package index.
 """
 
 import argparse
