@@ -11,8 +11,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TESTS ?= tests
 WORKERS ?= 2
+IMAGE ?= jobflow:0.1.0
 
-.PHONY: help demo up down test test-quick check bench simulate mutants model lock clean
+.PHONY: help demo up down test test-quick check bench simulate mutants model chart image release-check lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +54,16 @@ mutants: $(READY) ## mistakes put into copies of the programs, each against the 
 
 model: $(READY) ## every state that a JobFlow of up to four entries can come to
 	@$(BIN)/python -m tests.model
+
+chart: $(READY) ## check the Helm chart and package it, into dist/
+	@helm=$$($(BIN)/python -m tests.support.helm --build) && $$helm lint --strict charts/jobflow && \
+	  mkdir -p dist && $$helm package charts/jobflow -d dist
+
+image: ## build the image; IMAGE=registry.example.org/jobflow:0.1.0
+	docker build -t $(IMAGE) --build-arg REVISION=$$(git rev-parse HEAD) .
+
+release-check: $(READY) ## make what a release consists of, into dist/, and try it in an empty environment
+	@$(BIN)/python -m tests.support.release
 
 lock: ## pin all dependencies anew, with hashes (needs uv)
 	uv pip compile --generate-hashes --universal --extra uvloop --no-header --no-emit-index-url \

@@ -10,6 +10,7 @@ import signal
 from contextlib import suppress
 
 import pytest
+from _pytest.nodeid import coerce_node_id
 from hypothesis import HealthCheck, settings
 
 from tests.support.binaries import NotAvailableError, ensure_binaries
@@ -29,6 +30,16 @@ def pytest_sessionstart() -> None:
 def pytest_configure() -> None:
     # Asked to end, pytest ends as with Control-C: the servers that tests have started must not outlive it.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep what shares a cluster in one process: pytest-xdist 3.8 writes the group where pytest 9.2 does not look."""
+    if not config.getoption("loadgroup", False):
+        return
+    for item in items:
+        if mark := item.get_closest_marker("xdist_group"):
+            item._id = coerce_node_id(f"{item.nodeid}@{mark.kwargs.get('name') or mark.args[0]}")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

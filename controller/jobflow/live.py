@@ -17,7 +17,11 @@ from shared.kube.cache import is_newer
 from shared.kube.errors import NotFound
 
 FRESH: Final = 1.0
-"""Seconds after which the answer to a live look is too old to act on."""
+"""Seconds from asking after which what a live look showed is too old to act on."""
+
+ATTEMPTS: Final = 2
+"""Looks in a row that may come too late, because the API server takes more than a second to answer each or this process
+was stopped meanwhile. What the last one showed is as good as can be had."""
 
 SOON: Final = 0.6
 """Seconds after which the next look is sent, if there is more to be acted on."""
@@ -56,9 +60,12 @@ class LiveLook:
             if self._age() > SOON and self._looking is None:
                 self._begin()
             return
-        await asyncio.shield(self._looking or self._begin())
-        if not self._is_allowed(allows):
-            raise Superseded
+        for _ in range(ATTEMPTS):
+            await asyncio.shield(self._looking or self._begin())
+            if not self._is_allowed(allows):
+                raise Superseded
+            if self._age() <= FRESH:
+                return
 
     def tells_of(self, job: str) -> bool:
         """The last look showed that this Job was created before: another controller may have done it meanwhile."""
@@ -72,16 +79,18 @@ class LiveLook:
 
     async def look(self) -> None:
         """Read the JobFlow, whatever is known of it. Raises Superseded if it is gone, though one may have its name."""
+        asked_at = self._monotonic()
         try:
             live = await self._cluster.get_jobflow(self._jobflow.key)
         except NotFound:
             raise Superseded(gone=True) from None
         if live.jobflow.uid != self._jobflow.uid:
             raise Superseded(gone=True)
-        self._memory.learn(live, self._monotonic(), size_of(live.jobflow.status))
+        self._memory.learn(live, asked_at, size_of(live.jobflow.status))
 
     async def _glance(self) -> None:
         """See whether the JobFlow is still the version that is known, which costs little; if not, look."""
+        asked_at = self._monotonic()
         try:
             metadata = await self._cluster.get_jobflow_metadata(self._jobflow.key)
         except NotFound:
@@ -90,7 +99,7 @@ class LiveLook:
             await asyncio.wait([self.writing])
         known = self._known
         if (metadata.uid, metadata.resource_version) == (known.uid, known.metadata.resource_version):
-            self._memory.confirm(known, self._monotonic())
+            self._memory.confirm(known, asked_at)
         elif metadata.uid != known.uid or known is not self._memory.confirmed or not is_newer(known, Named(metadata)):
             await self.look()
         # Else the answer to our own write has overtaken this look, and is as good.

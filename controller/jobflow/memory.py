@@ -85,7 +85,7 @@ class Memory:
     """The JobFlow as the last live look showed it."""
 
     confirmed_at: float | None = None
-    """When that look was answered."""
+    """When that look was asked for."""
 
     written_at: float | None = None
     pause: float = 0.0
@@ -106,15 +106,15 @@ class Memory:
             self.newest = None
         return self.newest or cached
 
-    def learn(self, live: Stored, now: float, status_size: int) -> None:
-        """Take in the JobFlow as the API server has just answered it."""
+    def learn(self, live: Stored, asked_at: float, status_size: int) -> None:
+        """Take in the JobFlow as the API server has answered it."""
         self.newest = live.jobflow
-        self.confirm(live.jobflow, now)
+        self.confirm(live.jobflow, asked_at)
         self.besides = max(0, live.size - status_size)
 
-    def confirm(self, known: JobFlow, now: float) -> None:
-        """The API server has just answered that the JobFlow is as it is known."""
-        self.confirmed, self.confirmed_at = known, now
+    def confirm(self, known: JobFlow, asked_at: float) -> None:
+        """The API server, asked at that moment, has answered that the JobFlow is as it is known."""
+        self.confirmed, self.confirmed_at = known, asked_at
 
     def own_jobs(self, cached: dict[str, Job], bearer: Callable[[str], Job | None], now: float) -> dict[str, Job]:
         """The JobFlow's own Jobs: those of the cache, and those that it does not show yet.

@@ -221,9 +221,10 @@ class Pass:
 
     async def _write(self, known: Look, wanted: JobFlowStatus) -> None:
         jobflow = known.seen.jobflow
-        patch, asked_at = status_patch(jobflow, wanted), self._means.monotonic()
+        patch = status_patch(jobflow, wanted)
         try:
             async with self._means.writes:
+                asked_at = self._means.monotonic()
                 answer = await self._means.cluster.patch_jobflow_status(jobflow.key, patch)
         except NotFound:
             raise Superseded(gone=True) from None
@@ -232,7 +233,7 @@ class Pass:
             await self._live.look()
             raise
         now = self._means.monotonic()
-        self._memory.learn(answer, now, size_of(answer.jobflow.status))
+        self._memory.learn(answer, asked_at, size_of(answer.jobflow.status))
         self._memory.wrote(answer.jobflow, asked_at, now, answer.size)
         self._means.counters.count(jobflow.namespace, before=jobflow.phase, after=answer.jobflow.phase)
         self._means.narrator.tell(jobflow, of_status(known.seen, known.progress, wanted))

@@ -20,12 +20,14 @@ def version(number: int, phase: str = "Running", generation: int = 1) -> JobFlow
 
 
 class Server:
-    """Holds one JobFlow; `before_answer` happens between reading it and answering."""
+    """Holds one JobFlow; it reads, and answers when `hold` is set, or after so many `seconds`."""
 
     def __init__(self, jobflow: JobFlow) -> None:
         self.jobflow = jobflow
         self.asked: list[str] = []
         self.hold: asyncio.Event | None = None
+        self.seconds = 0.0
+        self.clock: Looking | None = None
 
     async def get_jobflow(self, key: Key) -> Stored:
         self.asked.append("all")
@@ -36,6 +38,8 @@ class Server:
         seen = self.jobflow.metadata
         if self.hold:
             await self.hold.wait()
+        if self.clock:
+            self.clock.now += self.seconds
         return seen
 
 
@@ -66,6 +70,26 @@ async def test_a_look_serves_for_a_second() -> None:
     await looking.live.require(may_start_jobs)
     assert looking.server.asked == ["metadata"]
     looking.now += FRESH
+    await looking.live.require(may_start_jobs)
+    assert looking.server.asked == ["metadata", "metadata"]
+
+
+async def test_an_answer_that_lay_unread_while_the_process_was_stopped_is_no_look_of_the_last_second() -> None:
+    looking = Looking(version(7), version(7))
+    looking.server.hold = asyncio.Event()
+    requiring = asyncio.ensure_future(looking.live.require(may_start_jobs))
+    await asyncio.sleep(0.01)
+    looking.now += 3
+    looking.server.jobflow = version(8, phase="Failed")
+    looking.server.hold.set()
+    with pytest.raises(Superseded):
+        await requiring
+
+
+async def test_an_api_server_that_takes_seconds_for_each_look_still_gets_its_jobs() -> None:
+    looking = Looking(version(7), version(7))
+    looking.server.seconds = 3.0
+    looking.server.clock = looking
     await looking.live.require(may_start_jobs)
     assert looking.server.asked == ["metadata", "metadata"]
 
