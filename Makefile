@@ -13,7 +13,7 @@ TESTS ?= tests
 WORKERS ?= 2
 IMAGE ?= jobflow:0.1.0
 
-.PHONY: help demo up down test test-quick check bench simulate mutants model chart image release-check lock clean
+.PHONY: help demo up down test test-quick check bench simulate mutants model chart image release-check lock clean faults
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +31,7 @@ test: $(READY) ## everything that CI runs; needs Go, or the binaries of a real A
 	@$(BIN)/python -m tests.support.binaries >/dev/null 2>&1 || \
 	  echo "First Go builds a real kube-apiserver, once: some five minutes. Without Go what needs it is skipped."
 	@echo "All tests take about half an hour on two cores."
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not bench" $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not bench and not campaign" $(TESTS)
 
 test-quick: $(READY) ## the tests that need no processes and no API server
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not bench and not integration and not real and not mutants" $(TESTS)
@@ -45,6 +45,9 @@ check: $(READY) ## format, lint, types, contracts between the rooms, and the tab
 
 bench: $(READY) ## the benchmarks, each beside a limit of the same run; BENCH="chain fan" picks some
 	@$(BIN)/python -m tests.bench $(BENCH)
+
+faults: $(READY) ## real processes with faults between them and the API server, write by write; some twenty minutes
+	$(BIN)/python -m pytest -n $(WORKERS) -m campaign tests/faults
 
 simulate: $(READY) ## a campaign of the seeded simulator; N=10000 SEED=1
 	@$(BIN)/python -m tests.simulation --runs $(or $(N),10000) --seed $(or $(SEED),1)

@@ -43,7 +43,8 @@ def test_every_right_is_used_and_none_is_missing(site: Site) -> None:
     # With the end of the release go the last ones.
     site.uninstall()
     used = {right_of(event) for event in site.requests() if event["responseStatus"]["code"] != 403}
-    assert granted - used == {finalizers}
+    # A JobFlow is read whole only where somebody else has written its status meanwhile.
+    assert granted - used - {("controller", "flow.volcano.sh", "jobflows", "get")} == {finalizers}
     assert used - granted == set()
 
 
