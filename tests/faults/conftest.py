@@ -1,4 +1,4 @@
-"""The fault tests take long, for the processes wait in earnest: `make faults` runs them, `make test` only their judge."""
+"""The fault tests take long, for processes wait in earnest: `make faults` runs them, `make test` only their judge."""
 
 from pathlib import Path
 
