@@ -79,29 +79,7 @@ class Controller:
         writes = asyncio.Semaphore(settings.concurrent_writes)
         cluster = KubeCluster(client, leader.check if leader else None)
 
-        only = settings.watched_namespaces
-        self._jobflows = Informer(
-            client,
-            JOBFLOWS,
-            random,
-            indexes={triggers.TEMPLATE: triggers.template_keys},
-            namespaces=only,
-            page=JOBFLOW_PAGE,
-        )
-        self._templates = Informer(client, JOBTEMPLATES, random, namespaces=only)
-        self._jobs = Informer(
-            client,
-            JOBS,
-            random,
-            indexes={triggers.OWNER: triggers.owner_uids, jobtemplate.TEMPLATE: jobtemplate.template_keys},
-            namespaces=only,
-        )
-        self.informers: Mapping[str, Informer[Any]] = {
-            "jobflows": self._jobflows,
-            "jobtemplates": self._templates,
-            "jobs": self._jobs,
-        }
-
+        self._know(client)
         self._events = Events(
             client.apart(),
             controller=PROGRAM,
@@ -136,6 +114,35 @@ class Controller:
         self._template_queue, template_workers = self._queue("jobtemplate", templates.reconcile, 1)
         self.workers = (flow_workers, template_workers)
 
+        self._wake_by(flows)
+
+    def _know(self, client: KubeClient) -> None:
+        """Make the informers: what this controller knows of the cluster."""
+        only, random = self._settings.watched_namespaces, self._random
+        self._jobflows = Informer(
+            client,
+            JOBFLOWS,
+            random,
+            indexes={triggers.TEMPLATE: triggers.template_keys},
+            namespaces=only,
+            page=JOBFLOW_PAGE,
+        )
+        self._templates = Informer(client, JOBTEMPLATES, random, namespaces=only)
+        self._jobs = Informer(
+            client,
+            JOBS,
+            random,
+            indexes={triggers.OWNER: triggers.owner_uids, jobtemplate.TEMPLATE: jobtemplate.template_keys},
+            namespaces=only,
+        )
+        self.informers: Mapping[str, Informer[Any]] = {
+            "jobflows": self._jobflows,
+            "jobtemplates": self._templates,
+            "jobs": self._jobs,
+        }
+
+    def _wake_by(self, flows: JobFlowReconciler) -> None:
+        """Let the informers wake the queues."""
         self._jobflows.wake(self._flow_queue, self._status_writers.on_jobflow)
         self._jobflows.wake(self._flow_queue, flows.on_jobflow)
         self._jobs.wake(self._flow_queue, flows.on_job)
