@@ -55,6 +55,7 @@ async def test_a_watch_that_falls_silent_at_any_write_has_nothing_done_twice_or_
 @pytest.mark.parametrize("by", [1, 3, 10, 30])
 async def test_a_front_end_that_is_behind_has_nothing_done_twice_or_taken_back(tmp_path: Path, by: int):
     async with bed(tmp_path, play=Rules(run_seconds=0.05)) as it:
+        await it.post("before", *jobtemplates(*(f"t{number}" for number in range(by))))  # it knows the kinds, at least
         controller = await it.start("first", ALONE)
         for k in (3, 7, 11):
             namespace = f"ns-{k}"
