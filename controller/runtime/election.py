@@ -39,14 +39,19 @@ class Sight:
 
     record: LeaseSpec | None = None
     since: float = NEVER
+    deleted: bool = False
 
     def see(self, lease: Lease | None, now: float) -> None:
         """Take in what was just read; None for a Lease that is not there.
 
         A Lease that somebody has deleted keeps the record that it had: its holder may not know yet, and goes on
-        writing until it does.
+        writing until it does. It may have been renewed after we last saw it, so a whole term is left to its holder.
         """
-        if lease is not None and lease.record != self.record:
+        if lease is None:
+            self.since, self.deleted = (self.since if self.deleted else now), True
+            return
+        self.deleted = False
+        if lease.record != self.record:
             self.record, self.since = lease.record, now
 
     def free_at(self, identity: str, terms: Terms) -> float:
