@@ -248,12 +248,10 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-deleted-lease-is-free",
         "A Lease that somebody deletes is claimed while its holder still writes.",
-        f"{OF_LEADER}a_candidate_that_knew_the_holder_of_a_deleted_lease_lets_it_run_out",
+        f"{OF_LEADER}a_candidate_that_knew_the_holder_of_a_deleted_lease_leaves_it_a_whole_term",
         "controller/runtime/election.py",
-        "        if lease is not None and lease.record != self.record:\n"
-        "            self.record, self.since = lease.record, now\n",
-        "        if (lease and lease.record) != self.record:\n"
-        "            self.record, self.since = lease and lease.record, now\n",
+        "            self.since, self.deleted = (self.since if self.deleted else now), True\n",
+        "            self.record, self.deleted = None, True\n",
     ),
     mutant(
         "a-lease-that-is-gone-is-taken-back",
