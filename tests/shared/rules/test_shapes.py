@@ -123,4 +123,6 @@ def test_ten_thousand_mistakes_in_a_deep_template_take_no_more_than_their_number
         assert len(faults_after(plant)) == 3 * count
         return time.process_time() - started
 
-    assert seconds(3000) < 100 * max(seconds(300), 0.005)
+    # Ten times as many may take twenty times as long: the quickest of a few tries, for others use the machine too.
+    many, few = (min(seconds(count) for _ in range(3)) for count in (3000, 300))
+    assert many < 20 * max(few, 0.005)
