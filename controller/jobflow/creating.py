@@ -30,6 +30,7 @@ class Creating:
         writes: asyncio.Semaphore,
         width: int,
         monotonic: Callable[[], float],
+        is_known: Callable[[str], bool],
         take: Callable[[Outcome], None],
         stir: Callable[[], None],
     ) -> None:
@@ -39,6 +40,7 @@ class Creating:
         self._writes = writes
         self._width = width
         self._monotonic = monotonic
+        self._is_known = is_known
         self._take = take
         self._stir = stir
         self._turns: deque[CreateJob] = deque()
@@ -111,7 +113,7 @@ class Creating:
                 create = self._turns.popleft()
                 try:
                     await self._live.require(may_start_jobs)
-                    if self._live.tells_of(create.name):
+                    if self._live.tells_of(create.name) or self._is_known(create.name):
                         raise Superseded
                     self._take(await self._create(create))
                 except (ApiError, Superseded) as error:

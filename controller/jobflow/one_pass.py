@@ -75,6 +75,7 @@ class Pass:
             writes=means.writes,
             width=means.width,
             monotonic=means.monotonic,
+            is_known=self._is_known,
             take=self._take,
             stir=self.stir,
         )
@@ -157,6 +158,12 @@ class Pass:
                 await self._stirred.wait()
         except TimeoutError:
             pass
+
+    def _is_known(self, job: str) -> bool:
+        """A Job of that name has come, and perhaps gone, since the last look: another controller's, or a stranger's."""
+        return (
+            job in self._memory.departed or self._means.caches.jobs.get(Key(self._jobflow.namespace, job)) is not None
+        )
 
     def _take(self, outcome: Outcome) -> None:
         now = self._means.monotonic()

@@ -135,7 +135,7 @@ class JobFlowReconciler:
             memory.departed[old.name] = old
             memory.deleted.discard(old.uid)
             self._stir(before)
-        elif old and old.owner_uid and new is None:
+        elif old and old.owner_uid and (new is None or new.owner_uid != old.owner_uid):
             self._early.setdefault(old.owner_uid, {})[old.name] = old
             while len(self._early) > MOST_EARLY:
                 del self._early[next(iter(self._early))]

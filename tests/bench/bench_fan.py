@@ -16,6 +16,7 @@ from pathlib import Path
 from shared.api.meta import Key
 from shared.kube.resources import JOBS
 from tests.bench.bed import Bed, Sights, a_bed, a_bench_jobflow, a_plain_job, side_by_side, verdict, watching
+from tests.bench.spent import spending
 
 LONGEST_SILENCE = 3.0
 """Seconds that may pass between two writes of the status while Jobs come and go."""
@@ -41,8 +42,10 @@ async def measure(width: int) -> int:
 async def plain_client(bed: Bed, name: str, names: list[str]) -> float:
     namespace = await bed.namespace(name)
     async with watching(bed, namespace) as sights:
-        await side_by_side(bed.client.create(JOBS, namespace, a_plain_job(f"bench-{it}", namespace)) for it in names)
-        await sights.until(len(names), 120)
+        with spending(f"{name}, a Job", len(names)):
+            manifests = (a_plain_job(f"bench-{it}", namespace) for it in names)
+            await side_by_side(bed.client.create(JOBS, namespace, manifest) for manifest in manifests)
+            await sights.until(len(names), 120)
         return rate(sights, names)
 
 
@@ -52,9 +55,10 @@ async def controller(bed: Bed, names: list[str]) -> tuple[float, list[float]]:
     flows = ["first", *[f"{name}: first" for name in names], f"last: {' '.join(names)}"]
     with bed.controller("-v=4") as program:
         async with watching(bed, namespace) as sights:
-            await bed.jobflow(a_bench_jobflow(namespace, *flows))
-            await sights.until(len(names) + 2, 600)
-            await bed.finished(Key(namespace, "bench"), 60)
+            with spending("controller, a Job", len(names)):
+                await bed.jobflow(a_bench_jobflow(namespace, *flows))
+                await sights.until(len(names) + 2, 600)
+                await bed.finished(Key(namespace, "bench"), 60)
         print(f"  controller: {bed.writes():.0f} writes, {bed.writes() / len(names):.2f} for each Job")
         written = status_writes(program.log)
     return rate(sights, names), [later - earlier for earlier, later in pairwise(written)]

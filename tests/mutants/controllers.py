@@ -9,7 +9,8 @@ QUEUE: Final = "controller/runtime/workqueue.py"
 WORKER: Final = "controller/runtime/worker.py"
 CREATING: Final = "controller/jobflow/creating.py"
 
-RECONCILE: Final = "tests/controller/jobflow/test_reconcile.py::test_"
+GUARDS: Final = "tests/controller/jobflow/test_reconcile_guards.py::test_"
+WIDE: Final = "tests/controller/jobflow/test_reconcile_wide.py::test_"
 OF_TRIGGERS: Final = "tests/controller/jobflow/test_triggers.py::test_"
 OF_QUEUE: Final = "tests/controller/runtime/test_workqueue.py::test_"
 OF_WORKER: Final = "tests/controller/runtime/test_worker.py::test_"
@@ -28,7 +29,7 @@ CONTROLLERS: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-strangers-end-wakes-nobody",
         "Whoever waits for a name is not told that it is free.",
-        f"{RECONCILE}a_strangers_job_is_told_never_touched_and_makes_room_when_it_goes",
+        f"{GUARDS}a_strangers_job_is_told_never_touched_and_makes_room_when_it_goes",
         TRIGGERS,
         "        for jobflow in claimants(job, jobflows):\n",
         "        for jobflow in ():\n",
@@ -121,7 +122,7 @@ CONTROLLERS: Final[tuple[Mutant, ...]] = (
     mutant(
         "creates-one-after-the-other",
         "A wide JobFlow waits for each create before the next one.",
-        f"{RECONCILE}the_creates_of_a_wide_jobflow_go_on_while_its_status_is_being_written",
+        f"{WIDE}the_creates_of_a_wide_jobflow_go_on_while_its_status_is_being_written",
         CREATING,
         "        for _ in range(min(self._width - len(self._runners), len(self._turns))):\n",
         "        for _ in range(0 if self._runners else 1):\n",

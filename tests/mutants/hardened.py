@@ -14,6 +14,7 @@ CLIENT: Final = "shared/kube/client.py"
 LEADER: Final = "controller/runtime/leader.py"
 
 RECONCILE: Final = "tests/controller/jobflow/test_reconcile.py::test_"
+GUARDS: Final = "tests/controller/jobflow/test_reconcile_guards.py::test_"
 OF_PLAN: Final = "tests/controller/jobflow/test_plan.py::test_"
 OF_PROGRESS: Final = "tests/controller/jobflow/test_progress.py::test_"
 OF_LIVE: Final = "tests/controller/jobflow/test_live.py::test_"
@@ -27,7 +28,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "no-live-look",
         "What the cache shows allows creates and deletes.",
-        f"{RECONCILE}nothing_is_created_for_a_jobflow_that_is_gone_though_the_cache_still_shows_it",
+        f"{GUARDS}nothing_is_created_for_a_jobflow_that_is_gone_though_the_cache_still_shows_it",
         LIVE,
         "        if self._age() <= FRESH and self._is_allowed(allows):\n",
         "        if self._jobflow is not None:\n",
@@ -35,7 +36,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-live-look-serves-for-ever",
         "What was true once allows creates for ever.",
-        f"{RECONCILE}nothing_is_created_for_a_jobflow_that_finished_unseen",
+        f"{GUARDS}nothing_is_created_for_a_jobflow_that_finished_unseen",
         LIVE,
         "FRESH: Final = 1.0",
         "FRESH: Final = 1e9",
@@ -43,7 +44,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "finished-jobflows-start-jobs",
         "A live look that shows Failed does not forbid creates.",
-        f"{RECONCILE}nothing_is_created_for_a_jobflow_that_finished_unseen",
+        f"{GUARDS}nothing_is_created_for_a_jobflow_that_finished_unseen",
         LIVE,
         "    return not jobflow.metadata.is_deleting and jobflow.phase not in FINISHED",
         "    return not jobflow.metadata.is_deleting",
@@ -75,10 +76,18 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "what-others-created-is-created-again",
         "A live look that tells of the Job does not keep it from being created again.",
-        f"{RECONCILE}what_a_live_look_shows_to_have_been_created_is_not_created_again_though_it_is_gone",
+        f"{GUARDS}what_a_live_look_shows_to_have_been_created_is_not_created_again_though_it_is_gone",
         CREATING,
+        "                    if self._live.tells_of(create.name) or self._is_known(create.name):\n",
+        "                    if self._is_known(create.name):\n",
+    ),
+    mutant(
+        "what-came-and-went-meanwhile-is-created-again",
+        "What the watch tells during a live look does not keep a Job from being created again.",
+        f"{GUARDS}what_another_controller_creates_and_somebody_deletes_during_a_live_look_is_not_created_again",
+        CREATING,
+        "                    if self._live.tells_of(create.name) or self._is_known(create.name):\n",
         "                    if self._live.tells_of(create.name):\n",
-        "                    if False:\n",
     ),
     # Own means owner uid
     mutant(
@@ -100,7 +109,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "what-exists-already-is-ours",
         "AlreadyExists is taken for success, whoever owns the Job.",
-        f"{RECONCILE}a_strangers_job_that_the_cache_does_not_show_is_never_adopted",
+        f"{GUARDS}a_strangers_job_that_the_cache_does_not_show_is_never_adopted",
         CREATING,
         "    return job if job.owner_uid == jobflow.uid else NOT_OURS",
         "    return job",
@@ -108,7 +117,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "what-exists-already-is-a-strangers",
         "AlreadyExists is not looked up: a create whose answer was lost is a conflict.",
-        f"{RECONCILE}a_create_whose_answer_was_lost_is_found_again",
+        f"{GUARDS}a_create_whose_answer_was_lost_is_found_again",
         CREATING,
         "            found = await find_job(self._cluster, self._jobflow, create.name)\n",
         "            found: Job | str = NOT_OURS\n",
@@ -116,7 +125,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-name-that-was-given-up-is-a-conflict",
         "Whatever bore the name has gone, and is waited for all the same.",
-        f"{RECONCILE}a_name_that_was_given_up_while_it_was_asked_for_is_no_conflict",
+        f"{GUARDS}a_name_that_was_given_up_while_it_was_asked_for_is_no_conflict",
         CREATING,
         "            if found == GONE:  # whatever",
         "            if found == '':  # whatever",

@@ -14,6 +14,7 @@ RULES: Final = "shared/rules/jobflow.py"
 
 FAULTS: Final = "tests/controller/volcanos_faults/test_volcanos_faults.py::test_"
 RECONCILE: Final = "tests/controller/jobflow/test_reconcile.py::test_"
+GUARDS: Final = "tests/controller/jobflow/test_reconcile_guards.py::test_"
 OF_PHASE: Final = "tests/controller/jobflow/test_phase.py::test_"
 OF_PLAN: Final = "tests/controller/jobflow/test_plan.py::test_"
 OF_MODEL: Final = "tests/model/test_model.py::test_"
@@ -166,7 +167,7 @@ VOLCANOS: Final[tuple[Mutant, ...]] = (
     mutant(
         "b14-whoever-bears-the-name-is-ours",
         "The Jobs of a JobFlow that was deleted satisfy the dependencies of the next one of its name.",
-        f"{RECONCILE}a_jobflow_created_again_under_its_name_does_not_take_over_the_jobs_of_the_first",
+        f"{GUARDS}a_jobflow_created_again_under_its_name_does_not_take_over_the_jobs_of_the_first",
         "controller/jobflow/look.py",
         "{job.name: job for job in caches.jobs.indexed(OWNER, jobflow.uid)}",
         "{job.name: job for job in caches.jobs if job.name.startswith(jobflow.name)}",

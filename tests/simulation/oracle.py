@@ -53,6 +53,8 @@ class Knowledge:
         """Those of them that it was shown Completed."""
         self.flows: dict[Key, tuple[float, Object]] = {}
         """JobFlows as live answers showed them, and when."""
+        self.told: dict[tuple[str, str], float] = {}
+        """Jobs that a status which it was shown told of, by the JobFlow's uid and the Job's name, and when first."""
         self.pages: list[Object] = []
         """Those of the list of Jobs that it is at."""
         self.newest = 0
@@ -118,11 +120,20 @@ class Oracle:
         if not 200 <= answer.status < 300:
             return
         if call.result is not None and call.resource == "jobflows":
-            known.flows[call.key] = self._loop.time(), call.result
+            self._looked(known, call.key, call.result)
+        if call.verb == "list" and call.resource == "jobflows":
+            self._is_told(known, call.listed[1])
         if call.result is not None and call.resource == "jobs":
             self._learn(known, [call.result])
         if call.verb == "list" and call.resource == "jobs":
             self._listed(known, call)
+
+    def _looked(self, known: Knowledge, key: Key, jobflow: Object) -> None:
+        """A live answer counts if none that is newer came before it: a slow one may have been overtaken."""
+        before = known.flows.get(key)
+        if before is None or version_of(jobflow) >= version_of(before[1]):
+            known.flows[key] = self._loop.time(), jobflow
+        self._is_told(known, [jobflow])
 
     def _listed(self, known: Knowledge, call: Call) -> None:
         """A page counts once the list is whole, and if it is no older than what was listed before."""
@@ -138,6 +149,8 @@ class Oracle:
         """A watch has shown it these."""
         if resource == "jobs":
             self._learn(self.knowledge(process), objects)
+        elif resource == "jobflows":
+            self._is_told(self.knowledge(process), objects)
 
     def _leads(self, call: Call, how: str) -> None:
         """Nothing is sent, and nothing arrives, once the Lease is a rival's. When a user has taken it from whoever
@@ -154,6 +167,11 @@ class Oracle:
                 known.jobs.setdefault(uid, self._loop.time())
                 if phase_of(job) == "Completed":
                     known.completed.setdefault(uid, self._loop.time())
+
+    def _is_told(self, known: Knowledge, jobflows: Iterable[Object]) -> None:
+        for jobflow in jobflows:
+            for entry in jobflow.get("status", {}).get("jobStatusList") or ():
+                known.told.setdefault((jobflow["metadata"]["uid"], entry["name"]), self._loop.time())
 
     def _hear(self, change: Change) -> None:
         if change.by in HANDS:
@@ -228,11 +246,14 @@ class Oracle:
         return flow.tampered or all(flow.was(target, "Completed") for target in spec[entry])
 
     def _in_the_known_window(self, by: str, flow: FlowTruth, earlier: list[JobTruth]) -> bool:
-        """The Jobs that were there before are gone, no stored status ever told of them, and whoever creates again was
-        shown none of them: by no answer, no list, no watch, no read."""
-        if earlier[-1].name in flow.listed or any(job.gone_at is None for job in earlier):
+        """The Jobs that were there before are gone, and whoever creates again was shown none of them, nor a status that
+        tells of them: by no answer, no list, no watch, no read."""
+        if any(job.gone_at is None for job in earlier):
             return False
-        return not any(self._knew(self.known[by].jobs, job) for job in earlier)
+        known, sent_at = self.known[by], self._loop.time() if self._arriving is None else self._arriving.at
+        if known.told.get((flow.uid, earlier[-1].name), math.inf) < sent_at:
+            return False
+        return not any(self._knew(known.jobs, job) for job in earlier)
 
     def _knew(self, shown: Mapping[str, float], job: JobTruth) -> bool:
         """Whoever sent what arrives now had been shown that Job before it was sent."""
@@ -319,3 +340,8 @@ class Oracle:
             kept = [(it.get("state"), it.get("startTimestamp")) for it in steps[: len(then)]]
             if kept != [(it.get("state"), it.get("startTimestamp")) for it in then]:
                 self.wrong("I12", f"the history of {was['name']} is not kept: {then} became {steps}")
+
+
+def version_of(obj: Object) -> int:
+    """The resourceVersion; the store counts them."""
+    return int(obj["metadata"]["resourceVersion"])

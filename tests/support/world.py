@@ -24,10 +24,12 @@ from shared.api.jobtemplate import JobTemplate
 from shared.api.meta import Key, ObjectMeta
 from shared.kube.cache import Cache
 from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
-from tests.support.builders import a_jobtemplate_object
+from tests.support.builders import a_jobflow_object, a_jobtemplate_object
 from tests.support.seeing import NOON
 
 JSON = dict[str, Any]
+DIAMOND = ("get", "clean: get", "count: get", "train: clean count")
+FLOWS = ("get", "clean", "count", "train")
 TYPES: dict[str, type] = {"JobFlow": JobFlow, "JobTemplate": JobTemplate, "Job": Job}
 
 
@@ -239,3 +241,19 @@ class World:
     @staticmethod
     def _decoded(kind: str, obj: JSON) -> Any:
         return msgspec.json.decode(json.dumps(obj).encode(), type=TYPES[kind])
+
+
+def a_world(*flows: str, templates: tuple[str, ...] = FLOWS, **about: Any) -> World:
+    """A world with one JobFlow, `etl` in `ml`: a diamond if nothing else is said."""
+    world = World()
+    world.template(*templates)
+    world.apply(a_jobflow_object(*(flows or DIAMOND), **about))
+    return world
+
+
+async def complete(world: World, *flows: str) -> None:
+    """The Jobs of those entries of `etl` run and complete, one after the other."""
+    for flow in flows:
+        world.phase(f"etl-{flow}", "Running")
+        world.phase(f"etl-{flow}", "Completed")
+        await world.settle(1)

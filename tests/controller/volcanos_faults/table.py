@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 RECONCILE: Final = "tests/controller/jobflow/test_reconcile.py"
+GUARDS: Final = "tests/controller/jobflow/test_reconcile_guards.py"
 PLAN: Final = "tests/controller/jobflow/test_plan.py"
 STATUS: Final = "tests/controller/jobflow/test_status.py"
 PHASE: Final = "tests/controller/jobflow/test_phase.py"
@@ -29,12 +30,12 @@ RIGHT: Final[Mapping[str, tuple[str, ...]]] = {
         f"{HERE}::test_what_was_decided_and_not_stored_is_decided_anew",
     ),
     "B2 Jobs are deleted while Running is stored": (
-        f"{RECONCILE}::test_succeed_is_stored_before_any_job_is_deleted",
+        f"{GUARDS}::test_succeed_is_stored_before_any_job_is_deleted",
         f"{HERE}::test_a_controller_that_is_killed_before_succeed_is_stored_deletes_and_repeats_nothing",
     ),
     "B3 the counters count a transition again when its write has failed": (
         f"{HERE}::test_a_transition_counts_once_however_often_its_write_fails",
-        f"{RECONCILE}::test_a_status_write_whose_answer_was_lost_counts_once",
+        f"{GUARDS}::test_a_status_write_whose_answer_was_lost_counts_once",
     ),
     "B4 Jobs that have finished and gone are run again": (
         f"{RECONCILE}::test_jobs_removed_after_they_completed_stay_done",
@@ -83,11 +84,11 @@ RIGHT: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "B13 two JobFlows take one Job for their own": (
         f"{HERE}::test_of_two_jobflows_that_want_one_name_each_has_its_own_job_in_its_time",
-        f"{RECONCILE}::test_a_strangers_job_that_the_cache_does_not_show_is_never_adopted",
+        f"{GUARDS}::test_a_strangers_job_that_the_cache_does_not_show_is_never_adopted",
         f"{TRIGGERS}::test_a_name_belongs_to_whoever_can_make_it_wherever_the_hyphen_divides",
     ),
     "B14 Jobs of others, and of JobFlows that were there before, are adopted": (
-        f"{RECONCILE}::test_a_jobflow_created_again_under_its_name_does_not_take_over_the_jobs_of_the_first",
+        f"{GUARDS}::test_a_jobflow_created_again_under_its_name_does_not_take_over_the_jobs_of_the_first",
         f"{LOOK}::test_a_job_is_the_jobflows_own_by_the_uid_of_its_owner_and_by_nothing_else",
         f"{OBSTACLES}::test_a_jobflow_under_the_name_of_a_deleted_one_has_nothing_to_do_with_its_jobs",
         f"{OBSTACLES}::test_jobs_that_were_orphaned_are_strangers_to_the_next_jobflow",
