@@ -23,8 +23,9 @@ ATTEMPTS: Final = 2
 """Looks in a row that may come too late, because the API server takes more than a second to answer each or this process
 was stopped meanwhile. What the last one showed is as good as can be had."""
 
-SOON: Final = 0.6
-"""Seconds after which the next look is sent, if there is more to be acted on."""
+SOON: Final = 0.1
+"""Seconds after which the next look is sent, if there is more to be acted on: a busy API server may take most of a
+second to answer, and until then nothing is held up."""
 
 
 class Superseded(Exception):

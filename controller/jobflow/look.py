@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 
 from controller.jobflow.memory import Look, Memory
 from controller.jobflow.progress import advanced, progress_of
-from controller.jobflow.shape import shape_of
 from controller.jobflow.snapshot import Snapshot
 from controller.jobflow.triggers import OWNER
 from shared.api.job import Job, JobPhase
@@ -52,7 +51,7 @@ def look(
     found = None if absent else _look_at_news(jobflow, caches, memory, now, moment)
     if found is None:
         seen = replace(take_snapshot(jobflow, caches, memory, now, moment), absent=absent)
-        found = Look(seen, progress_of(seen), shape_of(jobflow), moment, None)
+        found = Look(seen, progress_of(seen), memory.shape_of(jobflow), moment, None)
     memory.look, memory.news, memory.all_is_news = found, set(), False
     return found
 
@@ -60,9 +59,11 @@ def look(
 def _look_at_news(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetime, moment: float) -> Look | None:
     """The last look with the Jobs that changed since; None where more than their phases may have changed."""
     before = memory.look
-    if before is None or before.seen.jobflow is not jobflow or moment - before.at > LOOK_AT_ALL:
+    if before is None or moment - before.at > LOOK_AT_ALL or not _says_what_was_seen(jobflow, before, memory):
         return None
-    if memory.all_is_news or memory.departed or memory.refusals or before.seen.absent or before.seen.problems:
+    if memory.all_is_news or memory.departed or memory.refusals:
+        return None
+    if before.seen.departed or before.seen.absent or before.seen.problems:
         return None
     jobs: dict[str, Job] = {}
     for name in memory.news:
@@ -84,10 +85,19 @@ def _look_at_news(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetim
     templates = dict(before.seen.templates)
     for flow in states:
         templates.pop(flow, None)
-    seen = replace(before.seen, now=now, jobs={**before.seen.jobs, **jobs}, templates=templates, passed=memory.steps())
+    seen = replace(before.seen, jobflow=jobflow, now=now, jobs={**before.seen.jobs, **jobs}, templates=templates, passed=memory.steps())
     completed = progress.completed - before.progress.completed if states else ()
     ripe = {flow.name: flow for done in completed for flow in before.shape.followers.get(done, ())}
     return Look(seen, progress, before.shape, before.at, tuple(ripe.values()))
+
+
+def _says_what_was_seen(jobflow: JobFlow, before: Look, memory: Memory) -> bool:
+    """The JobFlow is what was looked at before, or differs in the status alone, which this process wrote after that."""
+    known, now = before.seen.jobflow.metadata, jobflow.metadata
+    return before.seen.jobflow is jobflow or (
+        now.resource_version == memory.written_version
+        and (now.uid, now.generation, now.is_deleting) == (known.uid, known.generation, known.is_deleting)
+    )
 
 
 def take_snapshot(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetime, moment: float) -> Snapshot:

@@ -11,7 +11,7 @@ from controller.jobflow.actions import Created, Outcome, RefusedJob
 from controller.jobflow.cluster import Stored
 from controller.jobflow.explain import JOB_REFUSED, NAME_CONFLICT
 from controller.jobflow.progress import LOST, Progress
-from controller.jobflow.shape import Shape
+from controller.jobflow.shape import Shape, shape_of
 from controller.jobflow.snapshot import Problem, Snapshot, Step
 from controller.jobflow.writes import pause_after, retry_after
 from shared.api.job import FINAL, Job
@@ -99,6 +99,16 @@ class Memory:
 
     faults: tuple[str, tuple[str, ...]] | None = None
     """What is wrong with the spec, and of which generation."""
+
+    shape: tuple[int, Shape] | None = None
+    """What the spec says, and of which generation."""
+
+    def shape_of(self, jobflow: JobFlow) -> Shape:
+        """What the JobFlow's spec says; arranged once for each spec."""
+        generation = jobflow.metadata.generation
+        if self.shape is None or self.shape[0] != generation:
+            self.shape = generation, shape_of(jobflow)
+        return self.shape[1]
 
     def latest(self, cached: JobFlow) -> JobFlow:
         """The JobFlow as the cache has it, or as this process has since seen it."""

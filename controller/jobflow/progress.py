@@ -8,6 +8,7 @@ stays Completed, whatever becomes of its Job.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from controller.jobflow.snapshot import Snapshot
@@ -35,7 +36,7 @@ class Tally:
         return self.total > 0 and self.counts.get(state, 0) == self.total
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Progress:
     """The state of every entry whose Job was ever created.
 
@@ -50,7 +51,7 @@ class Progress:
 
     total: int
 
-    @property
+    @cached_property
     def tally(self) -> Tally:
         """The states, counted."""
         return Tally(Counter(self.states.values()), self.total)

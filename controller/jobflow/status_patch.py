@@ -18,6 +18,9 @@ Operation = dict[str, JSON]
 MOST_OPERATIONS: Final = 5_000
 """More become one: the API server refuses a patch of more than 10,000."""
 
+MANY: Final = 100
+"""Entries of a status of which half may have changed before it is sent as a whole."""
+
 _OWN: Final[dict[str, Any]] = {
     "progress": None,
     "observed_generation": None,
@@ -44,14 +47,20 @@ def _volcanos(status: JobFlowStatus) -> JobFlowStatus:
 
 def status_patch(stored: JobFlow, wanted: JobFlowStatus) -> bytes:
     """The JSON patch that makes `wanted` of the status in `stored`, and of no other version of that object."""
-    before, after = msgspec.to_builtins(stored.status), msgspec.to_builtins(wanted)
     guard = {"op": "replace", "path": "/metadata/resourceVersion", "value": stored.metadata.resource_version}
-    if not before:
-        return msgspec.json.encode([guard, _add("/status", after)])
+    whole = [guard, _add("/status", wanted)]
+    if _is_mostly_new(stored.status, wanted):
+        return msgspec.json.encode(whole)
+    before, after = msgspec.to_builtins(stored.status), msgspec.to_builtins(wanted)
     operations = list(_members("/status", before, after))
-    if len(operations) > MOST_OPERATIONS:
-        operations = [_add("/status", after)]
-    return msgspec.json.encode([guard, *operations])
+    return msgspec.json.encode([guard, *operations] if before and len(operations) <= MOST_OPERATIONS else whole)
+
+
+def _is_mostly_new(stored: JobFlowStatus, wanted: JobFlowStatus) -> bool:
+    """To look for what stays, and to tell it apart, would cost more than to send all."""
+    before, after = stored.job_status_list, wanted.job_status_list
+    same = sum(one == other for one, other in zip(before, after, strict=False))
+    return len(after) > MANY and same < len(after) / 2
 
 
 def _members(path: str, before: dict[str, JSON], after: dict[str, JSON]) -> Iterator[Operation]:

@@ -210,8 +210,8 @@ HARDENED: Final[tuple[Mutant, ...]] = (
         "A patch of the status carries no resourceVersion.",
         "tests/controller/jobflow/test_status_patch.py::test_every_later_patch_names_it_too",
         "controller/jobflow/status_patch.py",
-        "    return msgspec.json.encode([guard, *operations])\n",
-        "    return msgspec.json.encode([*operations])\n",
+        "    return msgspec.json.encode([guard, *operations] if",
+        "    return msgspec.json.encode([*operations] if",
     ),
     # The lease
     mutant(
