@@ -23,9 +23,12 @@ ATTEMPTS: Final = 2
 """Looks in a row that may come too late, because the API server takes more than a second to answer each or this process
 was stopped meanwhile. What the last one showed is as good as can be had."""
 
-SOON: Final = 0.1
-"""Seconds after which the next look is sent, if there is more to be acted on: a busy API server may take most of a
-second to answer, and until then nothing is held up."""
+APART: Final = 0.25
+"""Seconds between two looks while there is more to be acted on: a busy API server may take half a second to answer, and
+meanwhile nothing is held up."""
+
+MOST: Final = 4
+"""Looks that may be under way at the same time."""
 
 
 class Superseded(Exception):
@@ -39,7 +42,7 @@ class Superseded(Exception):
 class LiveLook:
     """Live looks at the JobFlow of one pass. A look serves all that is sent within a second of its answer.
 
-    While a look is good, the next one is on its way: whoever creates a thousand Jobs need not wait for it each second.
+    While a look is good, the next ones are on their way: whoever creates a thousand Jobs need not wait for them.
     """
 
     def __init__(self, jobflow: JobFlow, memory: Memory, cluster: Cluster, monotonic: Callable[[], float]) -> None:
@@ -48,7 +51,9 @@ class LiveLook:
         self._cluster = cluster
         self._monotonic = monotonic
         self._listing: tuple[JobFlow | None, frozenset[str]] = (None, frozenset())
-        self._looking: asyncio.Task[None] | None = None
+        self._looks: list[asyncio.Task[None]] = []
+        """Those under way, the last one begun last."""
+        self._begun_at = float("-inf")
         self.writing: asyncio.Task[None] | None = None
         """Our own write of the status, while it is under way: what it stores is no news."""
 
@@ -58,15 +63,25 @@ class LiveLook:
         Raises Superseded if the JobFlow is gone, has another spec, or does not allow it.
         """
         if self._age() <= FRESH and self._is_allowed(allows):
-            if self._age() > SOON and self._looking is None:
+            if self._monotonic() - self._begun_at > APART and len(self._looks) < MOST:
                 self._begin()
             return
         for _ in range(ATTEMPTS):
-            await asyncio.shield(self._looking or self._begin())
+            await self._news()
             if not self._is_allowed(allows):
                 raise Superseded
             if self._age() <= FRESH:
                 return
+
+    async def _news(self) -> None:
+        """Wait for the latest look, or until an earlier one says what is so now. Raises what the latest one raises."""
+        latest = self._looks[-1] if self._looks else self._begin()
+        while not latest.done():
+            await asyncio.wait(self._looks, return_when=asyncio.FIRST_COMPLETED)
+            if self._age() <= FRESH:
+                break
+        if latest.done():
+            latest.result()
 
     def tells_of(self, job: str) -> bool:
         """The last look showed that this Job was created before: another controller may have done it meanwhile."""
@@ -110,20 +125,23 @@ class LiveLook:
         return self._memory.newest or self._jobflow
 
     def _begin(self) -> asyncio.Task[None]:
-        self._looking = looking = asyncio.ensure_future(self._glance())
-        looking.add_done_callback(self._ended)
-        return looking
+        self._begun_at = self._monotonic()
+        look = asyncio.ensure_future(self._glance())
+        self._looks.append(look)
+        look.add_done_callback(self._ended)
+        return look
 
-    def _ended(self, looking: asyncio.Task[None]) -> None:
-        self._looking = None
-        if not looking.cancelled():
-            looking.exception()  # whoever waits for it hears of it; nobody may be waiting
+    def _ended(self, look: asyncio.Task[None]) -> None:
+        self._looks.remove(look)
+        if not look.cancelled():
+            look.exception()  # whoever waits for it hears of it; nobody may be waiting
 
     async def close(self) -> None:
-        """Let go of a look that nobody waits for."""
-        if self._looking:
-            self._looking.cancel()
-            await asyncio.wait([self._looking])
+        """Let go of looks that nobody waits for."""
+        for look in self._looks:
+            look.cancel()
+        if self._looks:
+            await asyncio.wait(self._looks)
 
     def _age(self) -> float:
         at = self._memory.confirmed_at

@@ -85,7 +85,14 @@ def _look_at_news(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetim
     templates = dict(before.seen.templates)
     for flow in states:
         templates.pop(flow, None)
-    seen = replace(before.seen, jobflow=jobflow, now=now, jobs={**before.seen.jobs, **jobs}, templates=templates, passed=memory.steps())
+    seen = replace(
+        before.seen,
+        jobflow=jobflow,
+        now=now,
+        jobs={**before.seen.jobs, **jobs},
+        templates=templates,
+        passed=memory.steps(),
+    )
     completed = progress.completed - before.progress.completed if states else ()
     ripe = {flow.name: flow for done in completed for flow in before.shape.followers.get(done, ())}
     return Look(seen, progress, before.shape, before.at, tuple(ripe.values()))

@@ -116,14 +116,24 @@ class Memory:
             self.newest = None
         return self.newest or cached
 
-    def learn(self, live: Stored, asked_at: float, status_size: int) -> None:
-        """Take in the JobFlow as the API server has answered it."""
+    def learn(self, live: Stored, asked_at: float, status_size: int, *, over: JobFlow | None = None) -> None:
+        """Take in the JobFlow as the API server has answered it.
+
+        After a guarded write `over` is what was written over: where a look that was asked for later than the write
+        still showed it, the write took effect after that, and its answer is no older than the look.
+        """
+        if self.newest and is_newer(self.newest, live.jobflow):
+            return  # a slow answer, which a later one has overtaken
+        if over is not None and self.confirmed is over and self.confirmed_at is not None:
+            asked_at = max(asked_at, self.confirmed_at)
         self.newest = live.jobflow
         self.confirm(live.jobflow, asked_at)
         self.besides = max(0, live.size - status_size)
 
     def confirm(self, known: JobFlow, asked_at: float) -> None:
         """The API server, asked at that moment, has answered that the JobFlow is as it is known."""
+        if self.confirmed is known and self.confirmed_at is not None:
+            asked_at = max(asked_at, self.confirmed_at)
         self.confirmed, self.confirmed_at = known, asked_at
 
     def own_jobs(self, cached: dict[str, Job], bearer: Callable[[str], Job | None], now: float) -> dict[str, Job]:

@@ -240,7 +240,7 @@ class Pass:
             await self._live.look()
             raise
         now = self._means.monotonic()
-        self._memory.learn(answer, asked_at, size_of(answer.jobflow.status))
+        self._memory.learn(answer, asked_at, size_of(answer.jobflow.status), over=jobflow)
         self._memory.wrote(answer.jobflow, asked_at, now, answer.size)
         self._means.counters.count(jobflow.namespace, before=jobflow.phase, after=answer.jobflow.phase)
         self._means.narrator.tell(jobflow, of_status(known.seen, known.progress, wanted))

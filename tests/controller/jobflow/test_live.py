@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from controller.jobflow.cluster import Stored
-from controller.jobflow.live import FRESH, LiveLook, Superseded, may_start_jobs
+from controller.jobflow.live import APART, FRESH, MOST, LiveLook, Superseded, may_start_jobs
 from controller.jobflow.memory import Memory
 from shared.api.jobflow import JobFlow, JobFlowStatus, State
 from shared.api.meta import Key, ObjectMeta
@@ -92,6 +92,58 @@ async def test_an_api_server_that_takes_seconds_for_each_look_still_gets_its_job
     looking.server.clock = looking
     await looking.live.require(may_start_jobs)
     assert looking.server.asked == ["metadata", "metadata"]
+
+
+async def test_nothing_is_held_up_while_looks_are_slow_but_come_in_time() -> None:
+    looking = Looking(version(7), version(7))
+    await looking.live.require(may_start_jobs)
+    looking.server.hold = asyncio.Event()
+    for _ in range(3):
+        looking.now += 0.3
+        await looking.live.require(may_start_jobs)  # on the strength of the first look
+    await asyncio.sleep(0.01)
+    assert looking.server.asked == ["metadata"] * 4
+    looking.server.hold.set()
+    await asyncio.sleep(0.01)
+    looking.now += 0.9
+    await looking.live.require(may_start_jobs)
+    await looking.live.close()
+    assert looking.server.asked[:4] == ["metadata"] * 4
+
+
+async def test_no_more_than_a_few_looks_wait_for_an_api_server_that_hangs() -> None:
+    looking = Looking(version(7), version(7))
+    await looking.live.require(may_start_jobs)
+    looking.server.hold = asyncio.Event()
+    for _ in range(100):
+        looking.memory.confirmed_at = looking.now = looking.now + APART * 1.1
+        await looking.live.require(may_start_jobs)
+    await asyncio.sleep(0.01)
+    await looking.live.close()
+    assert len(looking.server.asked) == 1 + MOST
+
+
+async def test_an_answer_that_is_late_makes_no_later_look_older() -> None:
+    memory, known = Memory(), version(7)
+    memory.confirm(known, 12.0)
+    memory.confirm(known, 11.0)
+    assert memory.confirmed_at == 12.0
+
+
+async def test_an_answer_that_a_later_one_has_overtaken_is_not_believed() -> None:
+    memory = Memory()
+    memory.learn(Stored(version(9, phase="Failed"), 1000), 12.0, 100)
+    memory.learn(Stored(version(8), 1000), 11.0, 100)
+    assert memory.newest == memory.confirmed == version(9, phase="Failed")
+
+
+async def test_a_write_is_no_older_than_the_look_that_still_showed_what_it_wrote_over() -> None:
+    memory, known = Memory(), version(7)
+    memory.confirm(known, 12.5)
+    memory.learn(Stored(version(8), 1000), 12.0, 100, over=known)
+    assert (memory.confirmed, memory.confirmed_at) == (version(8), 12.5)
+    memory.learn(Stored(version(9), 1000), 12.2, 100, over=known)
+    assert memory.confirmed_at == 12.2
 
 
 async def test_what_somebody_else_has_stored_is_read_whole() -> None:
