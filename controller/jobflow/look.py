@@ -61,9 +61,8 @@ def _look_at_news(jobflow: JobFlow, caches: Caches, memory: Memory, now: datetim
     before = memory.look
     if before is None or moment - before.at > LOOK_AT_ALL or not _says_what_was_seen(jobflow, before, memory):
         return None
-    if memory.all_is_news or memory.departed or memory.refusals:
-        return None
-    if before.seen.departed or before.seen.absent or before.seen.problems:
+    of_before = before.seen.departed or before.seen.absent or before.seen.problems
+    if of_before or memory.all_is_news or memory.departed or memory.refusals:
         return None
     jobs: dict[str, Job] = {}
     for name in memory.news:
