@@ -76,7 +76,7 @@ def _unfinished(sim: "Simulation", flow: FlowTruth, obj: Object, jobs: dict[str,
     """Why a JobFlow that is not finished ought to be further."""
     if not is_sound(obj):
         said = ((obj.get("status") or {}).get("state") or {}).get("reason")
-        if said not in ("SpecInvalid", "JobFailed", "JobLost"):
+        if said not in ("SpecInvalid", "JobFailed", "JobLost") and not sim.plan.volcanos_crd:
             yield f"its spec is invalid, and it says {said}"
         return
     states = {entry: _state(sim, flow, entry, jobs) for entry in flow.entries}

@@ -88,7 +88,7 @@ class Simulation:
         self.plan = plan
         self.history = History()
         self.loop = SeededLoop(Random(f"loop {plan.seed}"), shuffled=plan.shuffled)  # type: ignore[abstract]
-        self.store = Store(lambda: second(int(self.loop.time() - BEGINNING)))
+        self.store = Store(lambda: second(int(self.loop.time() - BEGINNING)), volcanos_crd=plan.volcanos_crd)
         self.sky = Sky(self.loop, plan.weather, Random(f"sky {plan.seed}"))
         self.oracle = Oracle(self.loop, self.store, self.history)
         self.api = Api(self.loop, self.store, self.sky, self, self.history)

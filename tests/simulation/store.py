@@ -4,7 +4,7 @@ Truth itself, without network, lag or faults. Objects are never changed in place
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,20 @@ KINDS = {
 WITH_STATUS = {"jobflows", "jobtemplates", "jobs"}
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
+
+
+VOLCANOS: Final = {
+    "pendingJobs",
+    "runningJobs",
+    "failedJobs",
+    "completedJobs",
+    "terminatedJobs",
+    "unKnowJobs",
+    "jobStatusList",
+    "conditions",
+    "state",
+}
+"""The fields of a JobFlow's status in Volcano's CRD; of `state` it is the phase alone."""
 
 
 class Refusal(Exception):
@@ -49,10 +63,14 @@ class Change(NamedTuple):
 
 
 class Store:
-    """The objects. `now` tells the time of day as the API server writes it."""
+    """The objects. `now` tells the time of day as the API server writes it.
 
-    def __init__(self, now: Callable[[], str]) -> None:
+    With `volcanos_crd` the status of a JobFlow keeps what Volcano's own CRD knows, and the rest is pruned.
+    """
+
+    def __init__(self, now: Callable[[], str], *, volcanos_crd: bool = False) -> None:
         self.now = now
+        self.volcanos_crd = volcanos_crd
         self.version = 100
         self.objects: dict[str, dict[Key, Object]] = {resource: {} for resource in KINDS}
         self.bodies: dict[tuple[str, str], bytes] = {}
@@ -125,7 +143,8 @@ class Store:
         if version is not None and version != old["metadata"]["resourceVersion"]:
             raise Refusal(409, "Conflict", "Precondition failed: ResourceVersion in precondition differs")
         if subresource == "status":
-            new = {**old, "status": wanted.get("status", {})}
+            status = wanted.get("status", {})
+            new = {**old, "status": _pruned(status) if self.volcanos_crd and resource == "jobflows" else status}
         else:
             new = {**wanted}
             if resource in WITH_STATUS:
@@ -218,3 +237,10 @@ def is_deleting(obj: Object) -> bool:
 def children(store: Store, uid: str) -> Iterator[Object]:
     """Jobs with that owner."""
     return (job for job in list(store.objects["jobs"].values()) if owner_uid(job) == uid)
+
+
+def _pruned(status: Object) -> Object:
+    kept = {field: value for field, value in status.items() if field in VOLCANOS}
+    if "state" in kept:
+        kept["state"] = {field: value for field, value in kept["state"].items() if field == "phase"}
+    return kept

@@ -15,7 +15,8 @@ from shared.kube.transport import Answer, Request
 from shared.rules.jobflow_warnings import Room
 from tests.shared.kube.fake_api import FakeApi, failure, no_connection, page
 from tests.webhook.serving import until
-from webhook.facts import PAGE, KnownSpec, KnownTemplate, Templates, Users
+from webhook.facts import PAGE, Templates, Users
+from webhook.known_template import KnownSpec, KnownTemplate
 
 
 @pytest.fixture

@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
-from shared.api.job_spec import JobTemplateInFull
 from shared.api.names import FLOW_GROUP, JOBTEMPLATE
 from shared.rules.answer import with_near_misses
 from shared.rules.fault import SPEC, Fault, FieldPath
-from shared.rules.jobflow_warnings import Room, TemplateFacts, room_for
+from shared.rules.jobflow_warnings import Room, TemplateFacts
 from webhook.admit import KINDS, ROWS, Known
 from webhook.check import set_rules, text_rules
 from webhook.check.catalogue import UNREADABLE, WORTH_KNOWING
 from webhook.check.findings import Finding, Level, Report
 from webhook.check.hints import hint
 from webhook.check.manifests import Manifest, Reading, Unreadable
+from webhook.known_template import KnownTemplate
 from webhook.review import Operation, Request, Resource
 from webhook.shapes import MisshapenError, read
 from webhook.verdict import Verdict, invalid
@@ -85,13 +85,9 @@ def _facts(manifests: Sequence[Manifest]) -> Callable[[str], TemplateFacts]:
 def _room(manifest: Manifest) -> Room | None:
     """The room that the names of its Jobs must leave, None where that cannot be told."""
     try:
-        template = read(manifest.tree, JobTemplateInFull)
+        return read(manifest.tree, KnownTemplate).room
     except MisshapenError:
         return None
-    spec = template.spec
-    tasks = [(task.name, task.replicas or 0) for task in template.tasks]
-    plugins = [name for name, arguments in ((spec.plugins or {}) if spec else {}).items() if arguments is not None]
-    return room_for(tasks, plugins, has_volumes=bool(spec and spec.volumes))
 
 
 RESOURCES: Final = {kind: resource for resource, kind in KINDS.items()}
