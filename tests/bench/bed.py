@@ -32,6 +32,7 @@ from tests.support.kube_apiserver import KubeApiserver
 from tests.support.kubectl import Kubectl
 from tests.support.programs import Program, answers
 
+NOBODY = "00000000-0000-4000-8000-000000000000"
 IN_FLIGHT = 32
 """Creates that the plain client has under way at the same time, as many as the controller by default."""
 
@@ -174,7 +175,9 @@ async def side_by_side(work: Iterable[Any], in_flight: int = IN_FLIGHT) -> None:
 
 
 def a_plain_job(name: str, namespace: str, **metadata: Any) -> bytes:
-    """A Job as the controller creates it, but nobody's."""
+    """A Job as the controller creates it, of a JobFlow that is not there."""
+    owner = {"apiVersion": "flow.volcano.sh/v1alpha1", "kind": "JobFlow", "name": "bench", "uid": NOBODY}
+    metadata = {"ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}], **metadata}
     labels = {"volcano.sh/createdByJobFlow": f"{namespace}.bench", "volcano.sh/createdByJobTemplate": f"{namespace}.x"}
     about = {"name": name, "namespace": namespace, "labels": labels, "annotations": labels, **metadata}
     return dumps({"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": about, "spec": a_job_spec()})
