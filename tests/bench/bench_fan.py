@@ -60,9 +60,6 @@ async def controller(bed: Bed, names: list[str]) -> tuple[float, list[float]]:
                 await sights.until(len(names) + 2, 600)
                 await bed.finished(Key(namespace, "bench"), 60)
         print(f"  controller: {bed.writes():.0f} writes, {bed.writes() / len(names):.2f} for each Job")
-        import shutil
-
-        shutil.copy(program.log, "/tmp/fan.log")
         written = status_writes(program.log)
     return rate(sights, names), [later - earlier for earlier, later in pairwise(written)]
 
