@@ -21,7 +21,8 @@ OF_LIVE: Final = "tests/controller/jobflow/test_live.py::test_"
 OF_LOOK: Final = "tests/controller/jobflow/test_look.py::test_"
 OF_CLIENT: Final = "tests/shared/kube/test_client.py::TestRequests::test_"
 OF_CLUSTER: Final = "tests/controller/test_cluster.py::test_"
-OF_LEADER: Final = "tests/controller/runtime/test_leader.py::test_"
+OF_CLAIMING: Final = "tests/controller/runtime/test_leader_claiming.py::test_"
+OF_HOLDING: Final = "tests/controller/runtime/test_leader_holding.py::test_"
 
 HARDENED: Final[tuple[Mutant, ...]] = (
     # A live look before every create and delete
@@ -241,7 +242,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "whoever-once-led-writes-on",
         "The guard lets everything through.",
-        f"{OF_LEADER}after_a_long_stop_the_guard_refuses_and_the_leader_ends_without_a_request",
+        f"{OF_HOLDING}after_a_long_stop_the_guard_refuses_and_the_leader_ends_without_a_request",
         LEADER,
         "        if not self.leads:\n            raise NotLeading\n",
         "",
@@ -249,7 +250,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "the-deadline-counts-from-the-answer",
         "A claim that took long holds longer than others wait for it.",
-        f"{OF_LEADER}a_claim_counts_from_the_moment_at_which_it_was_sent",
+        f"{OF_CLAIMING}a_claim_counts_from_the_moment_at_which_it_was_sent",
         LEADER,
         "        self._until = asked_at + self._terms.renew_deadline\n        self._metrics.leads(True)\n",
         "        self._until = self._monotonic() + self._terms.renew_deadline\n        self._metrics.leads(True)\n",
@@ -257,7 +258,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-deleted-lease-is-free",
         "A Lease that somebody deletes is claimed while its holder still writes.",
-        f"{OF_LEADER}a_candidate_that_knew_the_holder_of_a_deleted_lease_leaves_it_a_whole_term",
+        f"{OF_HOLDING}a_candidate_that_knew_the_holder_of_a_deleted_lease_leaves_it_a_whole_term",
         "controller/runtime/election.py",
         "            self.since, self.deleted = (self.since if self.deleted else now), True\n",
         "            self.record, self.deleted = None, True\n",
@@ -265,7 +266,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-lease-that-is-gone-is-taken-back",
         "A leader whose Lease was taken goes on renewing it.",
-        f"{OF_LEADER}a_leader_whose_lease_is_gone_ends_at_its_next_renewal_and_leaves_it_alone",
+        f"{OF_HOLDING}a_leader_whose_lease_is_gone_ends_at_its_next_renewal_and_leaves_it_alone",
         LEADER,
         "            if not self._is_ours():\n                holder =",
         "            if False:\n                holder =",
