@@ -70,7 +70,7 @@ CONTROLLERS: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-list-tells-of-no-deletions",
         "What vanished while nobody watched stays in the cache.",
-        "tests/shared/kube/test_reflector.py::TestWhateverElseComes::"
+        "tests/shared/kube/test_reflector_surprises.py::TestWhateverElseComes::"
         "test_what_is_no_event_makes_it_list_again_and_tell_the_difference",
         "shared/kube/cache.py",
         "        for key in [key for key in self._objects if key not in listed and within in (None, key.namespace)]:\n",
