@@ -16,6 +16,7 @@ import pytest
 
 from devcluster.server import ApiServer
 from tests.devcluster.api.client import WIDGETS, Api
+from tests.devcluster.api.webhook import Webhook
 from tests.support.binaries import require_binaries
 from tests.support.kube_apiserver import KubeApiserver
 
@@ -64,6 +65,12 @@ async def embedded_api(**options: Any) -> AsyncIterator[Api]:
         await api.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WIDGETS)
         await api.post("/api/v1/namespaces", {"metadata": {"name": "test"}})
         yield api
+
+
+@pytest.fixture
+async def webhook() -> AsyncIterator[Webhook]:
+    async with Webhook().serving() as webhook:
+        yield webhook
 
 
 Until = Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]]

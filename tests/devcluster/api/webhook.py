@@ -23,6 +23,11 @@ def allow(request: JSON) -> JSON:
     return {"allowed": True}
 
 
+def refuse(**status: Any) -> Respond:
+    """Refuse everything, with a Status that says this of it."""
+    return lambda request: {"allowed": False, "status": status}
+
+
 class Webhook:
     """One webhook. `requests` has what it was asked, `respond` says what it answers."""
 
@@ -71,6 +76,11 @@ class Webhook:
     def _answer(self, asked: JSON) -> web.Response:
         response = {"uid": asked["uid"]} | self.respond(asked)
         return web.json_response({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+
+
+def operations(webhook: Webhook) -> list[str]:
+    """Return what was done each time that it was asked."""
+    return [request["operation"] for request in webhook.requests]
 
 
 def bundle(authority: trustme.CA) -> str:
