@@ -85,6 +85,7 @@ def test_no_two_lead_at_the_same_time_whatever_becomes_of_requests_leases_and_pr
 async def no_two_lead(random: Random, number: int, *, deleted: bool) -> None:
     api = FakeApi()
     everybody = [unlucky(api, str(name), random) for name in range(number)]
+    gone: list[Candidate] = []
     led = set[str]()
     for _ in range(200):
         await asyncio.sleep(random.choice([0.01, 0.1, 1.0, 3.0]))
@@ -98,9 +99,10 @@ async def no_two_lead(random: Random, number: int, *, deleted: bool) -> None:
                 await each.end()
                 if random.random() < 0.5:
                     await each.leader.release()
+                gone.append(each)
                 everybody[at] = unlucky(api, f"{each.name}'", random)
     assert led, "nobody ever led"
-    for each in everybody:
+    for each in [*gone, *everybody]:
         await each.end()
         await each.nothing_is_on_its_way()
 
