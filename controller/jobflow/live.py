@@ -14,7 +14,7 @@ from controller.jobflow.memory import Memory
 from shared.api.jobflow import FINISHED, JobFlow, Phase
 from shared.api.meta import Named
 from shared.kube.cache import is_newer
-from shared.kube.errors import NotFound
+from shared.kube.errors import ApiError, NotFound
 
 FRESH: Final = 1.0
 """Seconds from asking after which what a live look showed is too old to act on."""
@@ -54,6 +54,7 @@ class LiveLook:
         self._looks: list[asyncio.Task[None]] = []
         """Those under way, the last one begun last."""
         self._begun_at = float("-inf")
+        self._unforeseen: BaseException | None = None
         self.writing: asyncio.Task[None] | None = None
         """Our own write of the status, while it is under way: what it stores is no news."""
 
@@ -133,15 +134,19 @@ class LiveLook:
 
     def _ended(self, look: asyncio.Task[None]) -> None:
         self._looks.remove(look)
-        if not look.cancelled():
-            look.exception()  # whoever waits for it hears of it; nobody may be waiting
+        fault = None if look.cancelled() else look.exception()
+        # What may happen any day, whoever waits for the look hears of; nobody may be waiting.
+        if fault and not isinstance(fault, (ApiError, Superseded)):
+            self._unforeseen = fault
 
     async def close(self) -> None:
-        """Let go of looks that nobody waits for."""
+        """Let go of looks that nobody waits for. Raises what one of them has met that was not foreseen."""
         for look in self._looks:
             look.cancel()
         if self._looks:
             await asyncio.wait(self._looks)
+        if self._unforeseen:
+            raise self._unforeseen
 
     def _age(self) -> float:
         at = self._memory.confirmed_at

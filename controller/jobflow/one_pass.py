@@ -101,15 +101,16 @@ class Pass:
         """
         began = self._means.monotonic()
         try:
-            known, pause = await self._until_nothing_is_under_way(await self._verify(self._look()))
-            await self._delete_each(self._leftovers())
+            try:
+                known, pause = await self._until_nothing_is_under_way(await self._verify(self._look()))
+                await self._delete_each(self._leftovers())
+            finally:
+                await self._creating.abandon()
+                await self._abandon_storing()
+                await self._live.close()
         except BaseException:
             self._memory.look = None  # what is new was perhaps not acted on
             raise
-        finally:
-            await self._creating.abandon()
-            await self._abandon_storing()
-            await self._live.close()
         if self._creating.error or self._creating.left:
             self._memory.look = None
         if self._creating.error:

@@ -132,8 +132,8 @@ async def test_twenty_certificates_in_four_seconds_and_two_thousand_requests_wit
 
 ONE, OTHER = a_pair(), a_pair()
 EXPIRED = a_pair(age=timedelta(days=91))
-EARLY = a_pair(age=timedelta(hours=-1, minutes=-6))
-"""Valid in six minutes: an hour is what certificates are backdated by."""
+IN_SIX_MINUTES = timedelta(hours=-1, minutes=-6)
+"""Age of a certificate that is valid in six minutes: an hour is what certificates are backdated by."""
 
 BAD: Mapping[str, Callable[[], Mapping[str, bytes]]] = {
     "half of the certificate": lambda: files(ONE) | {"tls.crt": files(ONE)["tls.crt"][:200]},
@@ -142,7 +142,7 @@ BAD: Mapping[str, Callable[[], Mapping[str, bytes]]] = {
     "an empty certificate": lambda: files(ONE) | {"tls.crt": b""},
     "two empty files": lambda: {"tls.crt": b"", "tls.key": b""},
     "one that has expired": lambda: files(EXPIRED),
-    "one that is not valid yet": lambda: files(EARLY),
+    "one that is not valid yet": lambda: files(a_pair(age=IN_SIX_MINUTES)),
     "no PEM": lambda: {"tls.crt": b"\x00\xff" * 50, "tls.key": b"\x00\xff" * 50},
 }
 

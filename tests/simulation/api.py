@@ -86,7 +86,7 @@ class Api:
                 self.note(call, f"{call} was done, and is answered {fate.after.status}")
         if not fate.arrives or not fate.answered:
             self.note(call, f"{call} {'is done, but its answer' if fate.arrives else 'itself'} is lost")
-            if fate.hangs:
+            if fate.hangs and not self.weather.is_calm:
                 self.hung.append(answer)
                 return
             result = Unavailable("the connection was reset", reason="ConnectionFailed")

@@ -68,6 +68,11 @@ class Fate(NamedTuple):
 class Weather(Protocol):
     """What befalls requests and watches."""
 
+    @property
+    def is_calm(self) -> bool:
+        """Nothing befalls anything any more: what is on its way is not left hanging either."""
+        ...
+
     def fate(self, call: Call) -> Fate: ...
 
     def lag(self, watch: "Watch") -> float:
