@@ -140,11 +140,14 @@ class LiveLook:
             self._unforeseen = fault
 
     async def close(self) -> None:
-        """Let go of looks that nobody waits for. Raises what one of them has met that was not foreseen."""
+        """Let go of looks that nobody waits for."""
         for look in self._looks:
             look.cancel()
         if self._looks:
             await asyncio.wait(self._looks)
+
+    def check(self) -> None:
+        """Raise what a look has met that was not foreseen, and that perhaps nobody waited for."""
         if self._unforeseen:
             raise self._unforeseen
 

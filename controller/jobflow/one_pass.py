@@ -108,6 +108,7 @@ class Pass:
                 await self._creating.abandon()
                 await self._abandon_storing()
                 await self._live.close()
+            self._live.check()
         except BaseException:
             self._memory.look = None  # what is new was perhaps not acted on
             raise
