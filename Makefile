@@ -30,7 +30,7 @@ down: $(READY) ## end what `make up` left running
 test: $(READY) ## everything that CI runs; needs Go, or the binaries of a real API server, for all of it
 	@$(BIN)/python -m tests.support.binaries >/dev/null 2>&1 || \
 	  echo "First Go builds a real kube-apiserver, once: some five minutes. Without Go what needs it is skipped."
-	@echo "All tests take about half an hour on two cores."
+	@echo "All tests take about forty minutes on two cores."
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not bench and not campaign" $(TESTS)
 
 test-quick: $(READY) ## the tests that need no processes and no API server
@@ -46,8 +46,8 @@ check: $(READY) ## format, lint, types, contracts between the rooms, and the tab
 bench: $(READY) ## the benchmarks, each beside a limit of the same run; BENCH="chain fan" picks some
 	@$(BIN)/python -m tests.bench $(BENCH)
 
-faults: $(READY) ## real processes with faults between them and the API server, write by write; some twenty minutes
-	$(BIN)/python -m pytest -n $(WORKERS) -m campaign tests/faults
+faults: $(READY) ## real processes with faults between them and the API server, write by write; some ten minutes
+	$(BIN)/python -m pytest -n $(WORKERS) tests/faults
 
 simulate: $(READY) ## a campaign of the seeded simulator; N=10000 SEED=1
 	@$(BIN)/python -m tests.simulation --runs $(or $(N),10000) --seed $(or $(SEED),1)

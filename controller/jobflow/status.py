@@ -22,6 +22,9 @@ WAITING: Final = "Waiting"
 """Phase in `status.conditions` of an entry whose Job is not created yet (Volcano's design document)."""
 
 
+DONE: Final = (Phase.SUCCEED, Phase.FAILED)
+
+
 class _Known(NamedTuple):
     """A Job that was created for this JobFlow: its state, and its last sight where there is one."""
 
@@ -30,15 +33,21 @@ class _Known(NamedTuple):
 
 
 def observe(seen: Snapshot, progress: Progress) -> JobFlowStatus:
-    """The status that is true of this snapshot."""
+    """The status that is true of this snapshot.
+
+    One that has finished, and of whose Jobs nothing is to be seen, has nothing new to tell: what another controller, or
+    an earlier version, has not told of it then cannot be known any more.
+    """
     before = seen.jobflow.status
+    if before.state.phase in DONE and not (seen.jobs or seen.departed or seen.absent):
+        return before
     known = _known(seen, progress)
     phase = phase_of(seen, progress)
     reason, message = explain(seen, progress, phase)
     lists: dict[str, list[str]] = {name: [] for name in ("unknown_jobs", *LIST_OF_PHASE.values())}
     for name in sorted(known):
         lists[LIST_OF_PHASE.get(known[name].state, "unknown_jobs")].append(name)
-    done = phase in (Phase.SUCCEED, Phase.FAILED)
+    done = phase in DONE
     return JobFlowStatus(
         **{name: tuple(jobs) for name, jobs in lists.items()},
         job_status_list=_records(seen, known),

@@ -100,7 +100,7 @@ class Judge(Oracle):
     def lease_written(self, who: str, lease: Object) -> None:
         """Somebody has written a Lease."""
         holder = lease["spec"].get("holderIdentity") or ""
-        if who not in HANDS:
+        if holder and who not in HANDS:
             self.holders.setdefault(holder, who)
         spec = {**lease["spec"], "holderIdentity": self.holders.get(holder, holder)}
         self.shadow.objects["leases"][Key("", lease["metadata"]["name"])] = {**lease, "spec": spec}

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,20 +50,21 @@ async def test_a_job_that_is_refused_holds_up_its_branch_alone_and_is_tried_unti
         it.check()
 
 
-async def held_up(it: Bed, reason: str, *words: str) -> None:
-    """Wait until c has completed, and the status says why b has not begun."""
+async def held_up(it: Bed, reason: str, *words: str) -> str:
+    """Wait until one branch has completed, and the status says why the other has not begun; return its entry."""
+
+    def waiting() -> set[str]:
+        return {"b", "c"} - {name[-1] for name in it.status("ns", "etl").get("completedJobs") or ()}
 
     def so() -> bool:
-        status = it.status("ns", "etl")
-        state = status.get("state") or {}
-        return (
-            "etl-c" in (status.get("completedJobs") or ())
-            and state.get("reason") == reason
-            and all(word in state.get("message", "") for word in words)
-        )
+        state = it.status("ns", "etl").get("state") or {}
+        told = state.get("reason") == reason and all(word in state.get("message", "") for word in words)
+        return told and len(waiting()) == 1
 
-    await it.until(so, f"the other branch has completed, and the status says {reason} {words}")
+    await it.until(so, f"one branch has completed, and the status says {reason} {words}")
     assert it.phase_of("ns", "etl") == "Running"
+    (entry,) = waiting()
+    return entry
 
 
 async def events_are_few(it: Bed, controller: Replica, reason: str) -> None:
@@ -111,13 +113,14 @@ async def test_a_template_whose_job_cannot_be_is_mended_by_changing_it(tmp_path:
             [{"match": {"verb": "create", "resource": "jobs", "nth": n}, "do": refusal} for n in (1, 3, 4)], controller
         )
         await it.phase("ns", "etl-a", "Completed")
-        await plays_on(it, lambda: "etl-c" in (it.status("ns", "etl").get("completedJobs") or ()), "c has completed")
-        await held_up(it, "JobRefused", "replicas")
+        status = partial(it.status, "ns", "etl")
+        await plays_on(it, lambda: len(status().get("completedJobs") or ()) == 2, "one branch has completed")
+        entry = await held_up(it, "JobRefused", "replicas")
         it.no_faults()
-        await it.change(JOBTEMPLATES, "ns", "b", lambda template: template["spec"].update(minAvailable=2))
-        took = await it.until(lambda: it.server.store.get(JOBS, "ns", "etl-b"), "b is there")
+        await it.change(JOBTEMPLATES, "ns", entry, lambda template: template["spec"].update(minAvailable=2))
+        took = await it.until(lambda: it.server.store.get(JOBS, "ns", f"etl-{entry}"), f"{entry} is there")
         assert took < WATCHED
-        assert it.get(JOBS, "ns", "etl-b")["spec"]["minAvailable"] == 2
+        assert it.get(JOBS, "ns", f"etl-{entry}")["spec"]["minAvailable"] == 2
         it.check()
 
 

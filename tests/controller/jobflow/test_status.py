@@ -197,3 +197,14 @@ def test_a_completion_that_may_soon_have_no_witness_is_stored_at_once(about: dic
 def test_a_change_of_phase_is_stored_at_once() -> None:
     seen = seeing(a_jobflow("get", phase="Pending"), get="Running")
     assert is_worth_storing_at_once(seen.jobflow.status, seen, progress_of(seen))
+
+
+def test_a_jobflow_that_has_finished_and_whose_jobs_are_gone_stays_as_it_was_told() -> None:
+    """Volcano's controller tells no times: to make them up, in ten thousand JobFlows, would be costly and untrue."""
+    told = {
+        "state": {"phase": "Succeed"},
+        "completedJobs": ["etl-get"],
+        "jobStatusList": [{"name": "etl-get", "state": "Completed"}],
+    }
+    seen = seeing(a_jobflow("get", status=told))
+    assert observe(seen, progress_of(seen)) == seen.jobflow.status
