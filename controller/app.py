@@ -29,6 +29,7 @@ from controller.runtime.informer import Informer
 from controller.runtime.leader import Leader, LeaseLost
 from controller.runtime.metrics import InformerMetrics, QueueMetrics, RuntimeMetrics, WorkMetrics
 from controller.runtime.resync import resync
+from controller.runtime.turns import Turns
 from controller.runtime.worker import Reconcile, Workers
 from controller.runtime.workqueue import Priority, WorkQueue
 from controller.settings import ControllerSettings
@@ -76,7 +77,7 @@ class Controller:
         self._random = random
         self._when_synced = when_synced
         self._runtime_metrics = RuntimeMetrics(registry)
-        writes = asyncio.Semaphore(settings.concurrent_writes)
+        writes = Turns(settings.concurrent_writes)
         cluster = KubeCluster(client, leader.check if leader else None)
 
         self._know(client)

@@ -8,6 +8,7 @@ from controller.jobflow.actions import Created, CreateJob, NameConflict, Outcome
 from controller.jobflow.cluster import Cluster
 from controller.jobflow.explain import GONE, NOT_OURS
 from controller.jobflow.live import LiveLook, Superseded, may_start_jobs
+from controller.runtime.turns import Turns
 from shared.api.job import Job
 from shared.api.jobflow import JobFlow
 from shared.api.meta import Key
@@ -27,7 +28,7 @@ class Creating:
         cluster: Cluster,
         live: LiveLook,
         *,
-        writes: asyncio.Semaphore,
+        writes: Turns,
         width: int,
         monotonic: Callable[[], float],
         is_known: Callable[[str], bool],

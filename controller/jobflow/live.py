@@ -23,9 +23,12 @@ ATTEMPTS: Final = 2
 """Looks in a row that may come too late, because the API server takes more than a second to answer each or this process
 was stopped meanwhile. What the last one showed is as good as can be had."""
 
+SOON: Final = 0.6
+"""Seconds after which the next look is sent, if there is more to be acted on; where the API server is busy it is sent
+sooner by twice the time that the last one took, so that nothing is held up meanwhile."""
+
 APART: Final = 0.25
-"""Seconds between two looks while there is more to be acted on: a busy API server may take half a second to answer, and
-meanwhile nothing is held up."""
+"""Seconds between two looks at least, while an earlier one is good."""
 
 MOST: Final = 4
 """Looks that may be under way at the same time."""
@@ -54,6 +57,8 @@ class LiveLook:
         self._looks: list[asyncio.Task[None]] = []
         """Those under way, the last one begun last."""
         self._begun_at = float("-inf")
+        self._took = 0.0
+        """Seconds that the last look took."""
         self._unforeseen: BaseException | None = None
         self.writing: asyncio.Task[None] | None = None
         """Our own write of the status, while it is under way: what it stores is no news."""
@@ -64,7 +69,7 @@ class LiveLook:
         Raises Superseded if the JobFlow is gone, has another spec, or does not allow it.
         """
         if self._age() <= FRESH and self._is_allowed(allows):
-            if self._monotonic() - self._begun_at > APART and len(self._looks) < MOST:
+            if self._age() > SOON - 2 * self._took and self._may_look_ahead():
                 self._begin()
             return
         for _ in range(ATTEMPTS):
@@ -73,6 +78,9 @@ class LiveLook:
                 raise Superseded
             if self._age() <= FRESH:
                 return
+
+    def _may_look_ahead(self) -> bool:
+        return self._monotonic() - self._begun_at > APART and len(self._looks) < MOST
 
     async def _news(self) -> None:
         """Wait for the latest look, or until an earlier one says what is so now. Raises what the latest one raises."""
@@ -112,6 +120,7 @@ class LiveLook:
             metadata = await self._cluster.get_jobflow_metadata(self._jobflow.key)
         except NotFound:
             raise Superseded(gone=True) from None
+        self._took = self._monotonic() - asked_at
         if self.writing and metadata.resource_version != self._known.metadata.resource_version:
             await asyncio.wait([self.writing])
         known = self._known

@@ -27,6 +27,7 @@ from controller.jobflow.status_patch import differs, status_patch
 from controller.jobflow.story import Narrator, obstacles, of_deletes, of_status
 from controller.jobflow.writes import SHORTEST_PAUSE
 from controller.runtime.metrics import InformerMetrics
+from controller.runtime.turns import Turns
 from shared.api.job import Job
 from shared.api.jobflow import JobFlow, JobFlowStatus
 from shared.api.meta import Key
@@ -49,7 +50,7 @@ class Means:
 
     caches: Caches
     cluster: Cluster
-    writes: asyncio.Semaphore
+    writes: Turns
     width: int
     clock: Callable[[], datetime]
     monotonic: Callable[[], float]
@@ -232,7 +233,7 @@ class Pass:
         jobflow = known.seen.jobflow
         patch = status_patch(jobflow, wanted)
         try:
-            async with self._means.writes:
+            async with self._means.writes.first():
                 asked_at = self._means.monotonic()
                 answer = await self._means.cluster.patch_jobflow_status(jobflow.key, patch)
         except NotFound:

@@ -3,7 +3,6 @@
 What a pass does is in `one_pass`; who is to be looked at again, `triggers` says.
 """
 
-import asyncio
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from random import Random
@@ -21,6 +20,7 @@ from controller.jobflow.one_pass import Means, Pass
 from controller.jobflow.story import Narrator, Silence
 from controller.jobflow.triggers import Wake
 from controller.runtime.metrics import InformerMetrics
+from controller.runtime.turns import Turns
 from shared.api.job import FINAL, Job, JobPhase
 from shared.api.jobflow import FINISHED, JobFlow
 from shared.api.jobtemplate import JobTemplate
@@ -43,7 +43,7 @@ class JobFlowReconciler:
         caches: Caches,
         cluster: Cluster,
         *,
-        writes: asyncio.Semaphore,
+        writes: Turns,
         width: int,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float],

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from controller.jobtemplate.status import TEMPLATE, jobs_made, status_patch
+from controller.runtime.turns import Turns
 from shared.api.job import Job
 from shared.api.jobtemplate import JobTemplate
 from shared.api.meta import Key
@@ -45,7 +46,7 @@ class JobTemplateReconciler:
         jobs: Reader[Job],
         cluster: Cluster,
         *,
-        writes: asyncio.Semaphore,
+        writes: Turns,
         monotonic: Callable[[], float],
     ) -> None:
         self._templates = templates

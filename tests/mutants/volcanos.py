@@ -62,9 +62,9 @@ VOLCANOS: Final[tuple[Mutant, ...]] = (
         "A transition whose write fails is counted, and again with the next one.",
         f"{FAULTS}a_transition_counts_once_however_often_its_write_fails",
         PASS,
-        "            async with self._means.writes:\n                asked_at =",
+        "            async with self._means.writes.first():\n                asked_at =",
         "            self._means.counters.count(jobflow.namespace, before=jobflow.phase, after=wanted.state.phase)\n"
-        "            async with self._means.writes:\n                asked_at =",
+        "            async with self._means.writes.first():\n                asked_at =",
     ),
     mutant(
         "b4-the-cache-is-the-only-memory",

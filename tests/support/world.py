@@ -4,7 +4,6 @@ The world keeps the truth as JSON. What the reconciler's caches show of it may l
 until `world.deliver()`. Every write is recorded in `world.writes`.
 """
 
-import asyncio
 import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -18,6 +17,7 @@ from controller.jobflow.cluster import Stored
 from controller.jobflow.look import Caches
 from controller.jobflow.reconcile import JobFlowReconciler
 from controller.jobflow.triggers import OWNER, TEMPLATE, owner_uids, template_keys
+from controller.runtime.turns import Turns
 from shared.api.job import Job
 from shared.api.jobflow import JobFlow
 from shared.api.jobtemplate import JobTemplate
@@ -71,7 +71,7 @@ class World:
         self.reconciler = JobFlowReconciler(
             Caches(self.jobflows, self.templates, self.jobs),
             self,
-            writes=asyncio.Semaphore(32),
+            writes=Turns(32),
             width=32,
             clock=self.clock,
             monotonic=lambda: self.moment(),  # noqa: PLW0108 - a test may set another one later

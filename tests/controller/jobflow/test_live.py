@@ -96,19 +96,31 @@ async def test_an_api_server_that_takes_seconds_for_each_look_still_gets_its_job
 
 async def test_nothing_is_held_up_while_looks_are_slow_but_come_in_time() -> None:
     looking = Looking(version(7), version(7))
+    looking.server.seconds, looking.server.clock = 0.3, looking  # what the first look takes
     await looking.live.require(may_start_jobs)
     looking.server.hold = asyncio.Event()
-    for _ in range(3):
-        looking.now += 0.3
+    for _ in range(2):
+        looking.now += APART * 1.1
         await looking.live.require(may_start_jobs)  # on the strength of the first look
     await asyncio.sleep(0.01)
-    assert looking.server.asked == ["metadata"] * 4
+    looking.server.seconds = 0.0
+    assert looking.server.asked == ["metadata"] * 3
     looking.server.hold.set()
     await asyncio.sleep(0.01)
     looking.now += 0.9
     await looking.live.require(may_start_jobs)
     await looking.live.close()
-    assert looking.server.asked[:4] == ["metadata"] * 4
+    assert looking.server.asked[:3] == ["metadata"] * 3
+
+
+async def test_an_api_server_that_answers_at_once_is_asked_no_more_than_twice_a_second() -> None:
+    looking = Looking(version(7), version(7))
+    for _ in range(40):
+        await looking.live.require(may_start_jobs)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        looking.now += 0.05
+    assert len(looking.server.asked) <= 1 + 2 * 2
 
 
 async def test_no_more_than_a_few_looks_wait_for_an_api_server_that_hangs() -> None:
@@ -116,7 +128,8 @@ async def test_no_more_than_a_few_looks_wait_for_an_api_server_that_hangs() -> N
     await looking.live.require(may_start_jobs)
     looking.server.hold = asyncio.Event()
     for _ in range(100):
-        looking.memory.confirmed_at = looking.now = looking.now + APART * 1.1
+        looking.now += APART * 1.1
+        looking.memory.confirmed_at = looking.now - FRESH * 0.9
         await looking.live.require(may_start_jobs)
     await asyncio.sleep(0.01)
     await looking.live.close()

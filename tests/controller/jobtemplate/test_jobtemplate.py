@@ -17,6 +17,7 @@ from controller.jobtemplate.status import (
     template_keys,
     template_of,
 )
+from controller.runtime.turns import Turns
 from shared.api.job import Job
 from shared.api.jobtemplate import JobTemplate
 from shared.api.meta import Key
@@ -95,7 +96,7 @@ class Server:
         self.gone = False
         for job in jobs:
             self.jobs.put(made_from("ml.get", job))
-        self.writes = asyncio.Semaphore(1)
+        self.writes = Turns(1)
         self.reconciler = JobTemplateReconciler(
             self.templates, self.jobs, self, writes=self.writes, monotonic=lambda: self.now
         )
