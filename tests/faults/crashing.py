@@ -45,7 +45,8 @@ async def at_every_write(bed: Bed, controller: Replica, do: object, policy: str,
             if k <= FEWEST:
                 bed.fail(f"just {k - 1} writes")
             bed.no_faults()
-            await after(controller)  # whom it may have befallen in the last moment
+            if all(fault.seen >= fault.nth for fault in faults):  # it has befallen it in the last moment
+                await after(controller)
             return k - 1
         bed.no_faults()
         await after(controller)
