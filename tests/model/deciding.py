@@ -8,7 +8,8 @@ from controller.jobflow import phase, plan, progress, status
 from controller.jobflow.explain import GONE as IT_IS_GONE
 from controller.jobflow.snapshot import Snapshot
 from controller.jobflow.status_patch import differs
-from shared.api.job import FINAL, Job
+from controller.workloads.volcano_job import LIST_OF_PHASE
+from shared.api.job import FINAL, Job, JobPhase
 from shared.api.jobflow import JobFlow, JobFlowStatus, JobStatus
 from shared.api.jobflow import State as StoredState
 from shared.flow.names import child_name
@@ -135,7 +136,16 @@ class Controller:
         metadata = self.jobflow.metadata
         if is_deleting:
             metadata = replace(metadata, deletion_timestamp="2026-03-01T11:59:00Z")
-        told = JobFlowStatus(job_status_list=listed, state=StoredState(state.phase))
+        lists: dict[str, list[str]] = {}
+        for entry in sorted(listed, key=lambda it: it.name):
+            lists.setdefault(LIST_OF_PHASE.get(entry.state, "unknown_jobs"), []).append(entry.name)
+        completed = sum(entry.state == JobPhase.COMPLETED for entry in listed)
+        told = JobFlowStatus(
+            job_status_list=listed,
+            state=StoredState(state.phase),
+            progress=f"{completed}/{len(state.entries)}",
+            **{name: tuple(jobs) for name, jobs in lists.items()},
+        )
         return replace(self.jobflow, metadata=metadata, status=told)
 
 
