@@ -18,7 +18,8 @@ HISTORIES: Final[tuple[Mutant, ...]] = (
     mutant(
         "what-went-before-its-jobflow-was-known-is-forgotten",
         "A Job that goes while the cache does not show its JobFlow was never there.",
-        f"{SEEDS}[ttl]",
+        "tests/controller/jobflow/test_reconcile.py::test_the_end_of_a_job_counts_though_its_owner_was_taken_away_before_"
+        "its_jobflow_was_known",
         "controller/jobflow/reconcile.py",
         "            self._early.setdefault(old.owner_uid, {})[old.name] = old\n",
         "",
