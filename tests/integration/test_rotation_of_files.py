@@ -42,17 +42,17 @@ class Webhook:
     asked: Asked
 
     async def takes_up(self, pair: Pair) -> None:
-        """Wait until a client is served with it, which may take 10 s."""
+        """Wait until a client is served with it, which may take half a minute on a busy machine."""
         serial = f"{pair.certificate.serial_number:X}"
-        await until(lambda: serial in {each.lstrip("0") for each in self.asked.serials}, 10)
+        await until(lambda: serial in {each.lstrip("0") for each in self.asked.serials}, 30)
 
     async def refused(self) -> int:
         """How many states of its files it could not use."""
         return int(await self._metric("jobflow_cert_reload_failures_total"))
 
     async def refuses(self, count: int) -> int:
-        """Wait until it has refused so many, which may take 10 s; how many it then has."""
-        for _ in range(200):
+        """Wait until it has refused so many, which may take as long; how many it then has."""
+        for _ in range(600):
             if (refused := await self.refused()) >= count:
                 return refused
             await asyncio.sleep(0.05)
