@@ -68,7 +68,7 @@ def _take(event: yaml.Event, at: int, builder: Builder) -> None:
         builder.close(at)
 
 
-_NOTHING: Final = re.compile(r"(?:[ \t]*(?:#.*|%.*|\.\.\.[ \t]*(?:#.*)?)?(?:\r\n|[\r\n]|\Z))*")
+_NOTHING: Final = re.compile(r"(?>[\r\n]+|[ \t]*(?:#.*|%.*|\.\.\.[ \t]*(?:#.*)?)?(?:\r\n|[\r\n]|\Z))*")
 
 
 def _look_behind(text: str, end: int, offset: int) -> None:
