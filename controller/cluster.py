@@ -9,10 +9,10 @@ from controller.own_writes import OwnWrites
 from shared.api.job import Job
 from shared.api.jobtemplate import JobTemplate
 from shared.api.meta import Key, Named, ObjectMeta
-from shared.kube.client import JSON_PATCH, Guard, KubeClient
+from shared.kube.client import JSON_PATCH, KubeClient
 from shared.kube.errors import NotFound
 from shared.kube.resources import JOBFLOWS, JOBS, JOBTEMPLATES
-from shared.kube.transport import Request
+from shared.kube.transport import Guard, Request
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,8 @@ class _Listed(msgspec.Struct):
 class KubeCluster:
     """What `controller.jobflow` and `controller.jobtemplate` need, each call one request.
 
-    `guard` is called right before every write is sent, and prevents it by raising.
+    `guard` is called right before every write is sent, and prevents it by raising. Creates and deletes of Jobs have one
+    of their own as well.
     """
 
     def __init__(self, client: KubeClient, guard: Guard | None = None) -> None:
@@ -73,15 +74,15 @@ class KubeCluster:
         """Read a Job live. Raises NotFound."""
         return await self._client.get(JOBS, key)
 
-    async def create_job(self, namespace: str, manifest: bytes) -> Job:
+    async def create_job(self, namespace: str, manifest: bytes, guard: Guard) -> Job:
         """Create a Job from its JSON. Raises AlreadyExists, and Refused for what will not be had as it is."""
-        job = await self._client.create(JOBS, namespace, manifest, guard=self._guard)
+        job = await self._client.create(JOBS, namespace, manifest, guard=self._and(guard))
         log.info("job created", extra={"job": str(job.key), "uid": job.uid})
         return job
 
-    async def delete_job(self, key: Key, uid: str, version: str) -> None:
+    async def delete_job(self, key: Key, uid: str, version: str, guard: Guard) -> None:
         """Delete the Job in the background. Raises NotFound, and Conflict where uid or resourceVersion are others."""
-        await self._client.delete(JOBS, key, uid=uid, version=version, guard=self._guard)
+        await self._client.delete(JOBS, key, uid=uid, version=version, guard=self._and(guard))
         log.info("job deleted", extra={"job": str(key), "uid": uid})
 
     async def patch_jobtemplate_status(self, key: Key, patch: bytes) -> JobTemplate:
@@ -89,3 +90,11 @@ class KubeCluster:
         return await self._client.patch(
             JOBTEMPLATES, key, patch, content_type=JSON_PATCH, subresource="status", guard=self._guard
         )
+
+    def _and(self, guard: Guard) -> Guard:
+        def both() -> None:
+            if self._guard:
+                self._guard()
+            guard()
+
+        return both

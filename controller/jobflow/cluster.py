@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 from shared.api.job import Job
 from shared.api.jobflow import JobFlow
 from shared.api.meta import Key, ObjectMeta
+from shared.kube.transport import Guard
 
 
 class Stored(NamedTuple):
@@ -33,12 +34,18 @@ class Cluster(Protocol):
         """Read a Job live. Raises NotFound."""
         ...
 
-    async def create_job(self, namespace: str, manifest: bytes) -> Job:
-        """Create a Job from its JSON. Raises AlreadyExists, and Refused for what will not be had as it is."""
+    async def create_job(self, namespace: str, manifest: bytes, guard: Guard) -> Job:
+        """Create a Job from its JSON, unless `guard` prevents it by raising at the last moment.
+
+        Raises AlreadyExists, and Refused for what will not be had as it is.
+        """
         ...
 
-    async def delete_job(self, key: Key, uid: str, version: str) -> None:
-        """Delete the Job in the background. Raises NotFound, and Conflict where uid or resourceVersion are others."""
+    async def delete_job(self, key: Key, uid: str, version: str, guard: Guard) -> None:
+        """Delete the Job in the background, unless `guard` prevents it by raising at the last moment.
+
+        Raises NotFound, and Conflict where uid or resourceVersion are others.
+        """
         ...
 
     async def patch_jobflow_status(self, key: Key, patch: bytes) -> Stored:

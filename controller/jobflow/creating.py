@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from controller.jobflow.actions import Created, CreateJob, NameConflict, Outcome, RefusedJob
 from controller.jobflow.cluster import Cluster
@@ -13,6 +14,7 @@ from shared.api.job import Job
 from shared.api.jobflow import JobFlow
 from shared.api.meta import Key
 from shared.kube.errors import AlreadyExists, ApiError, NotFound, Refused
+from shared.kube.transport import Guard
 
 
 class Creating:
@@ -113,18 +115,18 @@ class Creating:
                     return
                 create = self._turns.popleft()
                 try:
-                    await self._live.require(may_start_jobs)
-                    if self._live.tells_of(create.name) or self._is_known(create.name):
-                        raise Superseded
-                    self._take(await self._create(create))
+                    self._take(await self._live.allowing(may_start_jobs, partial(self._create, create)))
                 except (ApiError, Superseded) as error:
                     self.error = self.error or error
                 finally:
                     self.underway.discard(create.flow)
 
-    async def _create(self, create: CreateJob) -> Outcome:
+    async def _create(self, create: CreateJob, guard: Guard) -> Outcome:
+        if self._live.tells_of(create.name) or self._is_known(create.name):
+            raise Superseded
         try:
-            return Created(create.flow, await self._cluster.create_job(self._jobflow.namespace, create.manifest))
+            job = await self._cluster.create_job(self._jobflow.namespace, create.manifest, guard)
+            return Created(create.flow, job)
         except AlreadyExists:
             # The cache may lag behind our own create, or its answer was lost. A stranger's Job is another matter.
             found = await find_job(self._cluster, self._jobflow, create.name)

@@ -5,8 +5,8 @@ API server knows.
 """
 
 import asyncio
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
 from controller.jobflow.cluster import Cluster
 from controller.jobflow.ladder import size_of
@@ -15,6 +15,9 @@ from shared.api.jobflow import FINISHED, JobFlow, Phase
 from shared.api.meta import Named
 from shared.kube.cache import is_newer
 from shared.kube.errors import ApiError, NotFound
+from shared.kube.transport import Guard
+
+T = TypeVar("T")
 
 FRESH: Final = 1.0
 """Seconds from asking after which what a live look showed is too old to act on."""
@@ -42,6 +45,10 @@ class Superseded(Exception):
         self.gone = gone
 
 
+class Late(Exception):
+    """Nothing was sent: the look that allowed it is more than a second ago by now."""
+
+
 class LiveLook:
     """Live looks at the JobFlow of one pass. A look serves all that is sent within a second of its answer.
 
@@ -63,21 +70,47 @@ class LiveLook:
         self.writing: asyncio.Task[None] | None = None
         """Our own write of the status, while it is under way: what it stores is no news."""
 
-    async def require(self, allows: Callable[[JobFlow], bool]) -> None:
+    async def allowing(self, allows: Callable[[JobFlow], bool], write: Callable[[Guard], Awaitable[T]]) -> T:
+        """Write once a look of the last second allows it.
+
+        `write` has to call the guard it is given right before it sends, whatever it waits for until then.
+        Raises what `require` and `write` raise.
+        """
+        for _ in range(ATTEMPTS):
+            guard = await self.require(allows)
+            try:
+                return await write(guard)
+            except Late:
+                pass  # it had to wait for a connection or its turn, or this process was stopped
+        await self.require(allows)
+        return await write(_anyway)
+
+    async def require(self, allows: Callable[[JobFlow], bool]) -> Guard:
         """Return if a look of the last second allows it, else look once more.
 
+        What is returned raises Late when that look is too old to act on.
         Raises Superseded if the JobFlow is gone, has another spec, or does not allow it.
         """
         if self._age() <= FRESH and self._is_allowed(allows):
             if self._age() > SOON - 2 * self._took and self._may_look_ahead():
                 self._begin()
-            return
+            return self._until(FRESH - self._age())
         for _ in range(ATTEMPTS):
             await self._news()
             if not self._is_allowed(allows):
                 raise Superseded
             if self._age() <= FRESH:
-                return
+                return self._until(FRESH - self._age())
+        return self._until(FRESH)
+
+    def _until(self, seconds: float) -> Guard:
+        until = self._monotonic() + seconds
+
+        def guard() -> None:
+            if self._monotonic() > until:
+                raise Late
+
+        return guard
 
     def _may_look_ahead(self) -> bool:
         return self._monotonic() - self._begun_at > APART and len(self._looks) < MOST
@@ -169,6 +202,10 @@ class LiveLook:
         if live is None or live.metadata.generation != self._jobflow.metadata.generation:
             return False
         return allows(live)
+
+
+def _anyway() -> None:
+    """What the last of several looks showed is as good as can be had."""
 
 
 def may_start_jobs(jobflow: JobFlow) -> bool:

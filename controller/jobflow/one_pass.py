@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from random import Random
 from typing import Final, TypeVar
 
@@ -33,6 +34,7 @@ from shared.api.jobflow import JobFlow, JobFlowStatus
 from shared.api.meta import Key
 from shared.flow.names import child_name
 from shared.kube.errors import Conflict, NotFound, Refused
+from shared.kube.transport import Guard
 
 T = TypeVar("T")
 
@@ -262,26 +264,28 @@ class Pass:
     async def _delete_each(self, wanted: Iterable[DeleteJob]) -> None:
         deleted: list[str] = []
 
-        async def delete(job: DeleteJob) -> None:
+        async def delete(job: DeleteJob, guard: Guard) -> None:
+            self._memory.deleted.add(job.uid)  # it may be seen to go before the request is answered
+            try:
+                key = Key(self._jobflow.namespace, job.name)
+                await self._means.cluster.delete_job(key, job.uid, job.version, guard)
+            except NotFound:
+                return
+            except Conflict:
+                # Another Job has its name, or it was changed, and may not be ours any more: the watch will tell.
+                self._memory.deleted.discard(job.uid)
+                return
+            except BaseException:
+                self._memory.deleted.discard(job.uid)
+                raise
+            deleted.append(job.name)
+
+        async def have_a_turn(job: DeleteJob) -> None:
             async with self._means.writes:
-                await self._live.require(may_delete_jobs)
-                self._memory.deleted.add(job.uid)  # it may be seen to go before the request is answered
-                try:
-                    key = Key(self._jobflow.namespace, job.name)
-                    await self._means.cluster.delete_job(key, job.uid, job.version)
-                except NotFound:
-                    return
-                except Conflict:
-                    # Another Job has its name, or it was changed, and may not be ours any more: the watch will tell.
-                    self._memory.deleted.discard(job.uid)
-                    return
-                except BaseException:
-                    self._memory.deleted.discard(job.uid)
-                    raise
-                deleted.append(job.name)
+                await self._live.allowing(may_delete_jobs, partial(delete, job))
 
         try:
-            await _side_by_side(delete(job) for job in wanted)
+            await _side_by_side(have_a_turn(job) for job in wanted)
         finally:
             self._means.narrator.tell(self._jobflow, of_deletes(deleted))
 

@@ -24,10 +24,11 @@ from shared.api.event import EVENT_API_VERSION
 from shared.api.meta import Key
 from shared.api.times import format_micro_time
 from shared.kube.backoff import Backoff
-from shared.kube.client import MERGE_PATCH, Guard, KubeClient
+from shared.kube.client import MERGE_PATCH, KubeClient
 from shared.kube.errors import AlreadyExists, ApiError, NotFound, Refused, TooManyRequests, Unauthorized, Unavailable
 from shared.kube.pacing import Rate
 from shared.kube.resources import EVENTS
+from shared.kube.transport import Guard
 
 log = logging.getLogger(__name__)
 

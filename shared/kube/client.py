@@ -10,9 +10,10 @@ before, so no field is lost.
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -27,7 +28,7 @@ from shared.kube.http_transport import HttpTransport
 from shared.kube.metrics import NO_ANSWER, KubeMetrics
 from shared.kube.pacing import Gates, Rate
 from shared.kube.resources import Page, Resource, T
-from shared.kube.transport import Answer, Request, Stream, Transport
+from shared.kube.transport import Answer, Guard, Request, Stream, Transport
 from shared.kube.watch import WatchEvent, lines, read_event
 
 TIMEOUT: Final = 5.0
@@ -40,9 +41,6 @@ PAGE: Final = 500
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
-
-Guard = Callable[[], None]
-"""Called at the last moment before a write is sent, after every wait for a turn. It prevents the write by raising."""
 
 
 @dataclass(frozen=True)
@@ -240,27 +238,33 @@ class KubeClient:
         guard: Guard | None,
     ) -> bytes:
         async with self._gates.passing(verb, resource.plural):
-            if guard:
-                guard()
-            answer = await self._answer(verb, request, timeout)
+            answer = await self._answer(verb, request, timeout, guard)
             if 200 <= answer.status < 300:
                 return answer.body
             raise error_of(answer.status, answer.body, answer.headers.get("Retry-After"))
 
-    async def _answer(self, verb: str, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109
-        began, code = perf_counter(), NO_ANSWER
+    async def _answer(self, verb: str, request: Request, timeout: float, guard: Guard | None) -> Answer:  # noqa: ASYNC109
+        began, code, prevented = perf_counter(), NO_ANSWER, False
+
+        def ask(guard: Guard) -> None:
+            nonlocal prevented
+            prevented = True
+            guard()
+            prevented = False
+
         try:
             async with asyncio.timeout(timeout):
-                answer = await self._transport.send(request)
+                answer = await self._transport.send(request, partial(ask, guard) if guard else None)
             code = str(answer.status)
             return answer
         except TimeoutError:
             raise _no_answer(timeout) from None
         finally:
-            self.metrics.request(request.method, code)
-            self.metrics.duration(verb, perf_counter() - began)
-            if request.body:
-                self.metrics.sent(verb, len(request.body))
+            if not prevented:
+                self.metrics.request(request.method, code)
+                self.metrics.duration(verb, perf_counter() - began)
+                if request.body:
+                    self.metrics.sent(verb, len(request.body))
 
 
 async def _never_silent(stream: Stream, silence: float) -> AsyncGenerator[bytes, None]:

@@ -4,6 +4,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 import aiohttp
@@ -12,13 +13,30 @@ from yarl import URL
 from shared import __version__
 from shared.kube.config import Connection
 from shared.kube.errors import Unavailable
-from shared.kube.transport import Answer, Request
+from shared.kube.transport import Answer, Guard, Request
 
 CONNECT_WITHIN: Final = 4.0
 """Seconds for a connection and its TLS handshake: less than a whole request may take, so that the error says what."""
 
 _NO_LIMIT: Final = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_WITHIN)
 """Whoever sends a request sets its time limit; see `transport.py`."""
+
+
+_guard: ContextVar[Guard | None] = ContextVar("guard", default=None)
+"""Of the request that this task is sending."""
+
+
+class _GuardedRequest(aiohttp.ClientRequest):
+    """Asks the guard once there is a connection, which may have taken seconds, or have been waited for stopped."""
+
+    async def send(self, conn: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
+        if guard := _guard.get():
+            try:
+                guard()
+            except BaseException:
+                conn.release()  # unused, and as good as before
+                raise
+        return await super().send(conn)
 
 
 class HttpTransport:
@@ -29,6 +47,7 @@ class HttpTransport:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=connection.tls or True, keepalive_timeout=60),
             cookie_jar=aiohttp.DummyCookieJar(),
+            request_class=_GuardedRequest,
             timeout=_NO_LIMIT,
             trust_env=proxy_from_environment,
             read_bufsize=2**20,
@@ -40,11 +59,15 @@ class HttpTransport:
             },
         )
 
-    async def send(self, request: Request) -> Answer:
-        """Send and wait for the whole answer."""
-        async with self._open(request) as response:
-            with unavailable_without_answer():
-                return Answer(response.status, response.headers, await response.read())
+    async def send(self, request: Request, guard: Guard | None = None) -> Answer:
+        """Send and wait for the whole answer. What `guard` raises is raised as it is, and nothing is sent."""
+        guarded = _guard.set(guard)
+        try:
+            async with self._open(request) as response:
+                with unavailable_without_answer():
+                    return Answer(response.status, response.headers, await response.read())
+        finally:
+            _guard.reset(guarded)
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator["HttpStream"]:

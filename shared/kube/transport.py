@@ -3,9 +3,12 @@
 `http_transport.py` has the one that speaks HTTP.
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
+
+Guard = Callable[[], None]
+"""Called at the last moment before a request is sent, when there is a connection for it. It prevents it by raising."""
 
 
 class Request(NamedTuple):
@@ -55,8 +58,8 @@ class Transport(Protocol):
     Every failure to get an answer is raised as `Unavailable`, an answer of any status is none.
     """
 
-    async def send(self, request: Request) -> Answer:
-        """Send and wait for the whole answer."""
+    async def send(self, request: Request, guard: Guard | None = None) -> Answer:
+        """Send and wait for the whole answer. What `guard` raises is raised as it is, and nothing is sent."""
         ...
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:

@@ -23,7 +23,7 @@ from certs.rotation import Waits, Wanted
 from certs.upkeep import Upkeep
 from shared.kube.client import KubeClient
 from shared.kube.errors import Unavailable
-from shared.kube.transport import Answer, Request
+from shared.kube.transport import Answer, Guard, Request
 from tests.certs.making import AUTHORITY, NAMES, NOW
 from tests.simulation.loop import BEGINNING, Process, SeededLoop
 
@@ -201,7 +201,9 @@ class _Wire:
         self._world = world
         self._process = process
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: Request, guard: Guard | None = None) -> Answer:
+        if guard:
+            guard()
         world = self._world
         answer: asyncio.Future[Answer] = world.loop.create_future()
         world.loop.world(world.random.uniform(0.001, world.slowest), world.arrive, request, self._process, answer)

@@ -9,7 +9,7 @@ from controller.cluster import KubeCluster
 from controller.runtime.leader import NotLeading
 from shared.api.meta import Key
 from shared.kube.client import KubeClient
-from shared.kube.transport import Answer, Request, Stream
+from shared.kube.transport import Answer, Guard, Request, Stream
 
 KEY = Key("ml", "etl")
 
@@ -20,7 +20,9 @@ class Silence:
     def __init__(self) -> None:
         self.sent: list[Request] = []
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: Request, guard: Guard | None = None) -> Answer:
+        if guard:
+            guard()
         self.sent.append(request)
         return Answer(200, {}, b"{}")
 
@@ -35,11 +37,15 @@ def refuse() -> None:
     raise NotLeading
 
 
+def allow() -> None:
+    """Nothing speaks against it."""
+
+
 @pytest.mark.parametrize(
     "write",
     [
-        pytest.param(lambda it: it.create_job("ml", b"{}"), id="a create"),
-        pytest.param(lambda it: it.delete_job(KEY, "uid", "7"), id="a delete"),
+        pytest.param(lambda it: it.create_job("ml", b"{}", allow), id="a create"),
+        pytest.param(lambda it: it.delete_job(KEY, "uid", "7", allow), id="a delete"),
         pytest.param(lambda it: it.patch_jobflow_status(KEY, b"[]"), id="the status of a JobFlow"),
         pytest.param(lambda it: it.patch_jobtemplate_status(KEY, b"[]"), id="the status of a JobTemplate"),
     ],

@@ -19,7 +19,7 @@ from shared.api.event import WARNING
 from shared.api.meta import Key
 from shared.kube.client import KubeClient
 from shared.kube.resources import JOBFLOWS
-from shared.kube.transport import Answer, Request
+from shared.kube.transport import Answer, Guard, Request
 from shared.ops.health import Health
 from tests.shared.kube.fake_api import FakeApi, no_connection, whole
 from tests.support.builders import a_flow
@@ -70,7 +70,9 @@ class Replica:
     def clock() -> datetime:
         return BEGINNING + timedelta(seconds=asyncio.get_running_loop().time())
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: Request, guard: Guard | None = None) -> Answer:
+        if guard:
+            guard()
         self.requests.append(request)
         if self.cut_off:
             no_connection(request)

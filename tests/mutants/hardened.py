@@ -11,6 +11,7 @@ PLAN: Final = "controller/jobflow/plan.py"
 PASS: Final = "controller/jobflow/one_pass.py"
 LOOK: Final = "controller/jobflow/look.py"
 CLIENT: Final = "shared/kube/client.py"
+HTTP: Final = "shared/kube/http_transport.py"
 LEADER: Final = "controller/runtime/leader.py"
 
 RECONCILE: Final = "tests/controller/jobflow/test_reconcile.py::test_"
@@ -71,24 +72,24 @@ HARDENED: Final[tuple[Mutant, ...]] = (
         "Jobs are deleted for a JobFlow that has since changed its mind.",
         "tests/controller/jobflow/test_deletes.py::test_no_job_is_deleted_once_the_jobflow_wants_to_retain_them",
         PASS,
-        "                await self._live.require(may_delete_jobs)\n",
-        "",
+        "await self._live.allowing(may_delete_jobs, partial(delete, job))",
+        "await delete(job, lambda: None)",
     ),
     mutant(
         "what-others-created-is-created-again",
         "A live look that tells of the Job does not keep it from being created again.",
         f"{GUARDS}what_a_live_look_shows_to_have_been_created_is_not_created_again_though_it_is_gone",
         CREATING,
-        "                    if self._live.tells_of(create.name) or self._is_known(create.name):\n",
-        "                    if self._is_known(create.name):\n",
+        "        if self._live.tells_of(create.name) or self._is_known(create.name):\n",
+        "        if self._is_known(create.name):\n",
     ),
     mutant(
         "what-came-and-went-meanwhile-is-created-again",
         "What the watch tells during a live look does not keep a Job from being created again.",
         f"{GUARDS}what_another_controller_creates_and_somebody_deletes_during_a_live_look_is_not_created_again",
         CREATING,
-        "                    if self._live.tells_of(create.name) or self._is_known(create.name):\n",
-        "                    if self._live.tells_of(create.name):\n",
+        "        if self._live.tells_of(create.name) or self._is_known(create.name):\n",
+        "        if self._live.tells_of(create.name):\n",
     ),
     # Own means owner uid
     mutant(
@@ -203,8 +204,8 @@ HARDENED: Final[tuple[Mutant, ...]] = (
         "A delete carries no resourceVersion: a Job that somebody has taken from us meanwhile goes.",
         "tests/controller/jobflow/test_deletes.py::test_a_job_that_was_changed_since_it_was_seen_is_not_deleted",
         PASS,
-        "await self._means.cluster.delete_job(key, job.uid, job.version)",
-        'await self._means.cluster.delete_job(key, job.uid, "")',
+        "await self._means.cluster.delete_job(key, job.uid, job.version, guard)",
+        'await self._means.cluster.delete_job(key, job.uid, "", guard)',
     ),
     mutant(
         "statuses-overwrite-each-other",
@@ -219,25 +220,41 @@ HARDENED: Final[tuple[Mutant, ...]] = (
         "the-guard-is-not-asked",
         "Nobody looks at the lease's deadline right before a write.",
         f"{OF_CLIENT}a_guard_has_the_last_word_before_a_write",
-        CLIENT,
+        HTTP,
         "                guard()\n",
         "                pass\n",
+    ),
+    mutant(
+        "the-guard-is-asked-before-there-is-a-connection",
+        "Who is stopped while it connects sends a write of long ago.",
+        f"{OF_CLIENT}a_guard_is_asked_once_there_is_a_connection_which_is_kept_where_it_refuses",
+        HTTP,
+        "        guarded = _guard.set(guard)\n",
+        "        if guard:\n            guard()\n        guarded = _guard.set(None)\n",
+    ),
+    mutant(
+        "a-look-lasts-until-there-is-a-connection",
+        "What a look allowed is sent however long ago that is by now.",
+        f"{OF_LIVE}a_write_that_was_held_back_is_not_sent_if_the_next_look_forbids_it",
+        LIVE,
+        "            if self._monotonic() > until:\n",
+        "            if False:\n",
     ),
     mutant(
         "creates-have-no-guard",
         "Jobs are created by whoever once led.",
         f"{OF_CLUSTER}the_guard_is_asked_before_every_write",
         "controller/cluster.py",
-        "        job = await self._client.create(JOBS, namespace, manifest, guard=self._guard)\n",
-        "        job = await self._client.create(JOBS, namespace, manifest)\n",
+        "self._client.create(JOBS, namespace, manifest, guard=self._and(guard))",
+        "self._client.create(JOBS, namespace, manifest, guard=guard)",
     ),
     mutant(
         "deletes-have-no-guard",
         "Jobs are deleted by whoever once led.",
         f"{OF_CLUSTER}the_guard_is_asked_before_every_write",
         "controller/cluster.py",
-        "uid=uid, version=version, guard=self._guard)",
-        "uid=uid, version=version)",
+        "uid=uid, version=version, guard=self._and(guard))",
+        "uid=uid, version=version, guard=guard)",
     ),
     mutant(
         "whoever-once-led-writes-on",

@@ -29,8 +29,8 @@ HISTORIES: Final[tuple[Mutant, ...]] = (
         "Of two controllers each creates what the other has created, and somebody has deleted.",
         f"{SEEDS}[two]",
         "controller/jobflow/creating.py",
-        "                    if self._live.tells_of(create.name) or self._is_known(create.name):\n",
-        "                    if False:\n",
+        "        if self._live.tells_of(create.name) or self._is_known(create.name):\n",
+        "        if False:\n",
         Edit("controller/jobflow/live.py", "FRESH: Final = 1.0", "FRESH: Final = 1e9"),
     ),
 )

@@ -42,7 +42,9 @@ VOLCANOS: Final[tuple[Mutant, ...]] = (
         "    if stored.phase != Phase.SUCCEED or not stored.deletes_jobs or",
         "    jobs = [seen.jobs.get(child_name(stored.name, flow.name)) for flow in stored.flows]\n"
         "    if not all(job and job.phase == JobPhase.COMPLETED for job in jobs) or not stored.deletes_jobs or",
-        Edit(PASS, "                await self._live.require(may_delete_jobs)\n", ""),
+        Edit(
+            PASS, "await self._live.allowing(may_delete_jobs, partial(delete, job))", "await delete(job, lambda: None)"
+        ),
         Edit(
             PASS,
             "            pause = self._store(known)\n",
@@ -201,12 +203,12 @@ VOLCANOS: Final[tuple[Mutant, ...]] = (
         "One Job that is gone keeps a pass from its end.",
         f"{FAULTS}a_job_that_is_gone_already_keeps_no_other_from_being_deleted",
         PASS,
-        "        await _side_by_side(delete(job) for job in wanted)\n",
-        "        for job in wanted:\n                await delete(job)\n",
+        "        await _side_by_side(have_a_turn(job) for job in wanted)\n",
+        "        for job in wanted:\n                await have_a_turn(job)\n",
         Edit(
             PASS,
-            "                except NotFound:\n                    return\n                except Conflict:\n",
-            "                except Conflict:\n",
+            "            except NotFound:\n                return\n            except Conflict:\n",
+            "            except Conflict:\n",
         ),
     ),
     mutant(

@@ -13,7 +13,7 @@ import msgspec
 
 from shared.api.meta import Key
 from shared.kube.errors import Unavailable
-from shared.kube.transport import Answer, Request
+from shared.kube.transport import Answer, Guard, Request
 from tests.simulation.calls import Call, Fate, Judge, Watch, Weather, Whole
 from tests.simulation.history import History
 from tests.simulation.loop import Process, SeededLoop
@@ -272,9 +272,11 @@ class Wire:
     def __init__(self, api: Api, process: Process) -> None:
         self._api, self._process = api, process
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: Request, guard: Guard | None = None) -> Answer:
         if self._process.dead:
             raise Unavailable("the process is no more", reason="ConnectionFailed")
+        if guard:
+            guard()
         return await self._api.ask(self._api.call(self._process, request))
 
     @asynccontextmanager

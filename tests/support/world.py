@@ -24,6 +24,7 @@ from shared.api.jobtemplate import JobTemplate
 from shared.api.meta import Key, ObjectMeta
 from shared.kube.cache import Cache
 from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from shared.kube.transport import Guard
 from tests.support.builders import a_jobflow_object, a_jobtemplate_object
 from tests.support.seeing import NOON
 
@@ -164,7 +165,8 @@ class World:
         self._may("get", key.name)
         return self._decoded("Job", self._there("Job", key))
 
-    async def create_job(self, namespace: str, manifest: bytes) -> Job:
+    async def create_job(self, namespace: str, manifest: bytes, guard: Guard) -> Job:
+        guard()
         obj = json.loads(manifest)
         key = Key(namespace, obj["metadata"]["name"])
         self._may("create", key.name)
@@ -175,7 +177,8 @@ class World:
         self._may_answer()
         return self._decoded("Job", self.objects["Job", key])
 
-    async def delete_job(self, key: Key, uid: str, version: str) -> None:
+    async def delete_job(self, key: Key, uid: str, version: str, guard: Guard) -> None:
+        guard()
         self._may("delete", key.name)
         metadata = self._there("Job", key)["metadata"]
         if (metadata["uid"], metadata["resourceVersion"]) != (uid, version):

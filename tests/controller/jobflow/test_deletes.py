@@ -4,6 +4,7 @@ import pytest
 
 from shared.api.meta import Key
 from shared.kube.errors import Unavailable
+from shared.kube.transport import Guard
 from tests.support.builders import a_jobflow_object
 from tests.support.world import World
 
@@ -25,9 +26,9 @@ async def test_a_job_that_was_changed_since_it_was_seen_is_not_deleted(monkeypat
     world = await a_world_whose_deletes_fail()
     delete = world.delete_job
 
-    async def as_kubernetes_does(key: Key, uid: str, version: str) -> None:
+    async def as_kubernetes_does(key: Key, uid: str, version: str, guard: Guard) -> None:
         """Without a resourceVersion that is no precondition."""
-        await delete(key, uid, version or world.get("Job", key.name)["metadata"]["resourceVersion"])
+        await delete(key, uid, version or world.get("Job", key.name)["metadata"]["resourceVersion"], guard)
 
     monkeypatch.setattr(world, "delete_job", as_kubernetes_does)
     world.lagging = {"Job"}

@@ -10,6 +10,7 @@ from controller.jobflow.live import APART, FRESH, MOST, LiveLook, Superseded, ma
 from controller.jobflow.memory import Memory
 from shared.api.jobflow import JobFlow, JobFlowStatus, State
 from shared.api.meta import Key, ObjectMeta
+from shared.kube.transport import Guard
 from tests.support.builders import a_jobflow
 
 
@@ -92,6 +93,48 @@ async def test_an_api_server_that_takes_seconds_for_each_look_still_gets_its_job
     looking.server.clock = looking
     await looking.live.require(may_start_jobs)
     assert looking.server.asked == ["metadata", "metadata"]
+
+
+async def test_a_write_whose_look_is_too_old_once_there_is_a_connection_waits_for_another_look() -> None:
+    looking = Looking(version(7), version(7))
+    sent: list[float] = []
+
+    async def write(guard: Guard) -> None:
+        if not sent:
+            looking.now += FRESH * 1.1  # stopped while it was connecting
+        sent.append(looking.now)
+        guard()
+
+    await looking.live.allowing(may_start_jobs, write)
+    assert looking.server.asked == ["metadata", "metadata"]
+    assert len(sent) == 2
+
+
+async def test_a_write_that_was_held_back_is_not_sent_if_the_next_look_forbids_it() -> None:
+    looking = Looking(version(7), version(7))
+
+    async def write(guard: Guard) -> None:
+        looking.now += FRESH * 1.1
+        looking.server.jobflow = version(8, phase="Failed")
+        guard()
+        raise AssertionError("sent")
+
+    with pytest.raises(Superseded):
+        await looking.live.allowing(may_start_jobs, write)
+
+
+async def test_a_write_that_always_has_to_wait_longer_than_a_look_is_good_is_sent_in_the_end() -> None:
+    looking = Looking(version(7), version(7))
+    tried: list[float] = []
+
+    async def write(guard: Guard) -> str:
+        looking.now += FRESH * 3
+        tried.append(looking.now)
+        guard()
+        return "sent"
+
+    assert await looking.live.allowing(may_start_jobs, write) == "sent"
+    assert len(looking.server.asked) == len(tried)  # each on the strength of a look of its own
 
 
 async def test_nothing_is_held_up_while_looks_are_slow_but_come_in_time() -> None:

@@ -221,7 +221,9 @@ async def test_what_another_controller_creates_and_somebody_deletes_during_a_liv
     async def slow_look(key: Key) -> Stored:
         found = await look(key)
         if not world.creates():
-            await world.create_job("ml", build_job(found.jobflow, found.jobflow.flows[0], a_jobtemplate("get")))
+            await world.create_job(
+                "ml", build_job(found.jobflow, found.jobflow.flows[0], a_jobtemplate("get")), lambda: None
+            )
             world.remove("Job", "etl-get")
         return found
 

@@ -8,6 +8,7 @@ from controller.jobflow.cluster import Stored
 from shared.api.job import Job
 from shared.api.meta import Key
 from shared.kube.errors import Unavailable
+from shared.kube.transport import Guard
 from tests.support.world import a_world
 
 
@@ -35,9 +36,10 @@ async def test_the_creates_of_a_wide_jobflow_go_on_while_its_status_is_being_wri
     create, patch, release = world.create_job, world.patch_jobflow_status, asyncio.Event()
     created_when_written: list[int] = []
 
-    async def slow_create(namespace: str, manifest: bytes) -> Job:
+    async def slow_create(namespace: str, manifest: bytes, guard: Guard) -> Job:
+        job = await create(namespace, manifest, guard)
         await asyncio.sleep(0.5)
-        return await create(namespace, manifest)
+        return job
 
     async def held_patch(key: Key, body: bytes) -> Stored:
         created_when_written.append(len(world.creates()))
@@ -63,10 +65,11 @@ async def test_a_status_that_cannot_be_written_cuts_no_create_short(monkeypatch:
     world.moment = asyncio.get_running_loop().time
     create, begun = world.create_job, []
 
-    async def slow_create(namespace: str, manifest: bytes) -> Job:
+    async def slow_create(namespace: str, manifest: bytes, guard: Guard) -> Job:
         begun.append(manifest)
+        job = await create(namespace, manifest, guard)
         await asyncio.sleep(0.5)
-        return await create(namespace, manifest)
+        return job
 
     monkeypatch.setattr(world, "create_job", slow_create)
     world.refusing["patch", "etl"] = lambda: Unavailable("down", status=503)

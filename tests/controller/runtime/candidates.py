@@ -19,7 +19,7 @@ from controller.runtime.election import Terms
 from controller.runtime.leader import Leader, LeaderMetrics, LeaseLost
 from shared.api.meta import Key
 from shared.kube.client import KubeClient
-from shared.kube.transport import Answer, Request
+from shared.kube.transport import Answer, Guard, Request
 from tests.shared.kube.fake_api import FakeApi, no_connection
 
 LEASE = Key("jobs-system", "jobflow-controller")
@@ -82,7 +82,9 @@ class Candidate:
 
     # The transport
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: Request, guard: Guard | None = None) -> Answer:
+        if guard:
+            guard()
         # What was sent arrives, though nobody may wait for the answer any more.
         request_on_its_way = asyncio.create_task(self.arrive(request))
         self.on_the_way.add(request_on_its_way)

@@ -11,7 +11,7 @@ from controller.why.look import NoJobFlow, look
 from shared.api.meta import Key
 from shared.kube.client import KubeClient
 from shared.kube.errors import Forbidden
-from shared.kube.transport import Answer, Request, Stream
+from shared.kube.transport import Answer, Guard, Request, Stream
 from tests.support.builders import a_jobflow_object, a_jobtemplate_object
 from tests.support.seeing import NOON
 
@@ -33,7 +33,7 @@ class Api:
         self.served = served
         self.asked: list[Request] = []
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: Request, guard: Guard | None = None) -> Answer:
         self.asked.append(request)
         found = self.served.get(request.path, 404)
         if isinstance(found, int):

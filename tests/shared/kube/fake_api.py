@@ -17,7 +17,7 @@ import jsonpatch
 
 from shared.api.meta import Key
 from shared.kube.errors import Unavailable
-from shared.kube.transport import Answer, Request
+from shared.kube.transport import Answer, Guard, Request
 
 Object = dict[str, Any]
 Script = Callable[[Request], Answer | None]
@@ -209,7 +209,9 @@ class FakeApi:
 
     # The transport
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: Request, guard: Guard | None = None) -> Answer:
+        if guard:
+            guard()
         verb, resource = self._note(request)
         scripted = await self._scripted(verb, resource, request)
         if scripted:

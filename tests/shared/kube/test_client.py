@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 
 import pytest
+import trustme
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 from prometheus_client import CollectorRegistry
@@ -14,6 +17,7 @@ from shared.api.job import Job
 from shared.api.meta import Key
 from shared.kube import client as client_module
 from shared.kube.client import JSON_PATCH, KubeClient, Limits
+from shared.kube.config import load
 from shared.kube.errors import (
     AlreadyExists,
     BrokenStream,
@@ -25,6 +29,7 @@ from shared.kube.errors import (
     Unavailable,
     Unreadable,
 )
+from shared.kube.http_transport import HttpTransport
 from shared.kube.metrics import KubeMetrics
 from shared.kube.resources import JOBFLOWS, JOBS, JOBTEMPLATES
 from shared.kube.watch import Bookmark, Change
@@ -160,6 +165,33 @@ class TestRequests:
 
         with pytest.raises(RuntimeError, match="lease"):
             await client.create(JOBS, "ml", b"{}", guard=no_longer_leading)
+        assert not server.asked
+
+    async def test_a_guard_is_asked_once_there_is_a_connection_which_is_kept_where_it_refuses(self) -> None:
+        greeted = 0
+
+        def greet(*_: object) -> None:
+            nonlocal greeted
+            greeted += 1
+
+        def refuse() -> None:
+            raise RuntimeError(f"connections by now: {greeted}")
+
+        authority = trustme.CA()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("127.0.0.1").configure_cert(context)
+        context.sni_callback = greet
+        trusting = ssl.create_default_context()
+        authority.configure_trust(trusting)
+        server = Server()
+        await server.server.start_server(ssl=context, shutdown_timeout=0.01)
+        connection = await load(master=f"https://127.0.0.1:{server.server.port}", environ={})
+        client = KubeClient(HttpTransport(replace(connection, tls=trusting), "jobflow-test"))
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="by now: 1"):
+                await client.create(JOBS, "ml", b"{}", guard=refuse)
+        await client.close()
+        await server.server.close()
         assert not server.asked
 
 
