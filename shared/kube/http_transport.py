@@ -27,7 +27,7 @@ _guard: ContextVar[Guard | None] = ContextVar("guard", default=None)
 
 
 class _GuardedRequest(aiohttp.ClientRequest):
-    """Asks the guard once there is a connection, which may have taken seconds, or have been waited for stopped."""
+    """Asks the guard once there is a connection: that may have taken seconds, in which this process was stopped."""
 
     async def send(self, conn: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
         if guard := _guard.get():
@@ -61,6 +61,8 @@ class HttpTransport:
 
     async def send(self, request: Request, guard: Guard | None = None) -> Answer:
         """Send and wait for the whole answer. What `guard` raises is raised as it is, and nothing is sent."""
+        if guard:
+            guard()  # no connection need be made for what is forbidden already
         guarded = _guard.set(guard)
         try:
             async with self._open(request) as response:

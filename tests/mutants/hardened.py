@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.mutants.mutant import Mutant, mutant
+from tests.mutants.mutant import Edit, Mutant, mutant
 
 LIVE: Final = "controller/jobflow/live.py"
 CREATING: Final = "controller/jobflow/creating.py"
@@ -223,6 +223,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
         HTTP,
         "                guard()\n",
         "                pass\n",
+        Edit(HTTP, "            guard()  # no", "            pass  # no"),
     ),
     mutant(
         "the-guard-is-asked-before-there-is-a-connection",
@@ -230,7 +231,7 @@ HARDENED: Final[tuple[Mutant, ...]] = (
         f"{OF_CLIENT}a_guard_is_asked_once_there_is_a_connection_which_is_kept_where_it_refuses",
         HTTP,
         "        guarded = _guard.set(guard)\n",
-        "        if guard:\n            guard()\n        guarded = _guard.set(None)\n",
+        "        guarded = _guard.set(None)\n",
     ),
     mutant(
         "a-look-lasts-until-there-is-a-connection",
