@@ -275,6 +275,10 @@ class Wire:
     async def send(self, request: Request, guard: Guard | None = None) -> Answer:
         if self._process.dead:
             raise Unavailable("the process is no more", reason="ConnectionFailed")
+        if seconds := self._api.weather.connecting():
+            connected: asyncio.Future[None] = self._api.loop.create_future()
+            self._api.loop.world(seconds, _open, connected)
+            await connected
         if guard:
             guard()
         return await self._api.ask(self._api.call(self._process, request))
@@ -297,6 +301,11 @@ class Wire:
 
     async def close(self) -> None:
         """There is nothing to let go of."""
+
+
+def _open(connected: "asyncio.Future[None]") -> None:
+    if not connected.done():
+        connected.set_result(None)
 
 
 def _settle(answer: "asyncio.Future[Answer]", result: Answer | Exception) -> None:

@@ -75,6 +75,10 @@ class Weather(Protocol):
 
     def fate(self, call: Call) -> Fate: ...
 
+    def connecting(self) -> float:
+        """Seconds until there is a connection for the next request."""
+        ...
+
     def lag(self, watch: "Watch") -> float:
         """Seconds that the next event takes."""
         ...

@@ -22,6 +22,7 @@ from shared.flow.names import child_name
 from shared.kube.cache import Cache
 from shared.kube.client import KubeClient
 from shared.kube.errors import NotFound
+from shared.kube.transport import Guard
 
 Patch = pytest.MonkeyPatch
 
@@ -42,10 +43,15 @@ class Mutant(NamedTuple):
 def no_live_look(patch: Patch) -> None:
     """Creates and deletes are sent on what the cache shows."""
 
-    async def require(self: live.LiveLook, allows: object) -> None:
-        """All is well."""
+    async def allowing(self: live.LiveLook, allows: object, write: Callable[[Guard], Any]) -> Any:
+        return await write(lambda: None)
 
-    patch.setattr(live.LiveLook, "require", require)
+    patch.setattr(live.LiveLook, "allowing", allowing)
+
+
+def a_look_is_not_asked_for_its_age_once_there_is_a_connection(patch: Patch) -> None:
+    """What a look allowed is sent, however long it takes to connect."""
+    patch.setattr(live.LiveLook, "_until", lambda self, seconds: lambda: None)
 
 
 def a_live_look_serves_for_ever(patch: Patch) -> None:
@@ -227,6 +233,7 @@ MUTANTS: Final = {
     for made in (
         Mutant(no_live_look, ("churn", "plain"), ("I3", "I6")),
         Mutant(a_live_look_serves_for_ever, ("churn", "plain", "leaders"), ("I3", "I6")),
+        Mutant(a_look_is_not_asked_for_its_age_once_there_is_a_connection, ("plain", "churn", "leaders"), ("I3", "I6")),
         Mutant(finished_flows_may_start_jobs, ("tampering", "two"), ("I3",)),
         Mutant(own_by_name, ("strangers", "churn"), ("I1", "I5", "I7", "I6")),
         Mutant(what_exists_already_is_ours, ("strangers", "churn"), ("I1", "I5", "I7", "L1")),

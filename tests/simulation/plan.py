@@ -45,7 +45,7 @@ class Weather:
     lost: float = 0.0
     """No answer, whether it was done or not."""
     slow: float = 0.0
-    """Takes seconds, perhaps more than its sender waits."""
+    """Takes seconds, perhaps more than its sender waits, on its way or until there is a connection for it."""
     stalls: float = 0.0
     """A watch that stays silent, from its beginning or from some event on."""
     cuts: float = 0.0

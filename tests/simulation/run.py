@@ -89,7 +89,7 @@ class Simulation:
         self.history = History()
         self.loop = SeededLoop(Random(f"loop {plan.seed}"), shuffled=plan.shuffled)  # type: ignore[abstract]
         self.store = Store(lambda: second(int(self.loop.time() - BEGINNING)), volcanos_crd=plan.volcanos_crd)
-        self.sky = Sky(self.loop, plan.weather, Random(f"sky {plan.seed}"))
+        self.sky = Sky(self.loop, plan.weather, Random(f"sky {plan.seed}"), Random(f"connections {plan.seed}"))
         self.oracle = Oracle(self.loop, self.store, self.history)
         self.api = Api(self.loop, self.store, self.sky, self, self.history)
         self.api.page = plan.page

@@ -26,8 +26,8 @@ TICK: Final = 0.5
 class Sky:
     """Draws from `random` what `weather` allows; nothing any more after `calm`."""
 
-    def __init__(self, loop: SeededLoop, weather: plan.Weather, random: Random) -> None:
-        self._loop, self._weather, self._random = loop, weather, random
+    def __init__(self, loop: SeededLoop, weather: plan.Weather, random: Random, connections: Random) -> None:
+        self._loop, self._weather, self._random, self._connections = loop, weather, random, connections
         self.is_calm = False
         self._risk = weather.errors + weather.lost + weather.slow
 
@@ -71,6 +71,11 @@ class Sky:
             return Fate(there, back, after=Refusal(504, "Timeout", "it took too long"))
         conflicts = call.verb in ("patch", "update") and self._random.random() < 0.2
         return Fate(there, back, refusal=CONFLICT if conflicts else self._random.choice(REFUSALS))
+
+    def connecting(self) -> float:
+        if self.is_calm or self._connections.random() >= self._weather.slow:
+            return 0.0
+        return 2.5 * self._connections.random()
 
     def lag(self, watch: Watch) -> float:
         if self.is_calm:
