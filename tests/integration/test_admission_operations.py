@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.integration.conftest import CLUSTERS
-from tests.support.cluster import EMPTY_FLOW, PATIENCE
+from tests.support.cluster import EMPTY_FLOW, PATIENCE, requests_sent
 from tests.support.kubectl import VOLCANO_JOBS, Object, as_yaml
 from tests.support.waiting import eventually
 from tests.support.workspace import Workspace, a_job, jobflow, jobtemplate, jobtemplates
@@ -237,6 +237,20 @@ def test_a_dry_run_of_a_deletion_has_no_effect(ns: Workspace) -> None:
     assert "etl" in ns.kubectl.refused("delete", "jobtemplate", "unused", "--dry-run=server")
 
     assert ns.kubectl.get("jobtemplate", "unused")
+
+
+@pytest.mark.parametrize("flags", [["--dry-run=server"], []], ids=["dry run", "for real"])
+def test_the_webhook_changes_nothing_whatever_it_is_asked(ns: Workspace, flags: list[str]) -> None:
+    template, flow = jobtemplate("get"), jobflow("etl", "get")
+    for obj in (template, flow):
+        ns.kubectl("create", *flags, "-f", "-", stdin=as_yaml(obj))
+    ns.kubectl.apply(template, flow)
+    ns.kubectl("replace", *flags, "-f", "-", stdin=as_yaml(jobtemplate("get", minAvailable=0)))
+    ns.kubectl.refused("replace", *flags, "-f", "-", stdin=as_yaml(jobflow("etl", "get", policy="delete")))
+    for kind, name in (("jobtemplate", "get"), ("jobflow", "etl")):
+        ns.kubectl.refused("delete", kind, name, *flags)
+
+    assert set(requests_sent(ns.cluster.webhook_metrics)) == {"GET"}
 
 
 def test_while_the_webhook_is_down_only_what_it_judges_has_to_wait(ns: Workspace) -> None:

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.real, pytest.mark.xdist_group
 def test_a_default_of_new_crds_is_no_change_of_old_jobflows(tmp_path: Path) -> None:
     ca = trustme.CA()
     with real_server(tmp_path, crd_files("volcano")) as kubectl:
-        webhook, url = webhook_program(kubectl, tmp_path, ca)
+        webhook, url, _ = webhook_program(kubectl, tmp_path, ca)
         with webhook:
             kubectl.apply(webhook_configuration(url, ca.cert_pem.bytes()))
             assert eventually(lambda: kubectl.run("create", "--dry-run=server", "-f", "-", stdin=EMPTY_FLOW).returncode)

@@ -6,6 +6,7 @@ itself when a Job runs, completes or fails.
 """
 
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -53,6 +54,7 @@ class Cluster:
     kubectl: Kubectl
     webhook: Program
     controller: Program
+    webhook_metrics: str
     controller_metrics: str
 
     def writes_sent(self) -> int:
@@ -60,14 +62,8 @@ class Cluster:
 
         A write that changes nothing is answered with success and is seen by no watch.
         """
-        with urllib.request.urlopen(self.controller_metrics, timeout=5) as answer:
-            families = text_string_to_metric_families(answer.read().decode())
-        samples = [sample for family in families for sample in family.samples]
-        return sum(
-            int(sample.value)
-            for sample in samples
-            if sample.name == "rest_client_requests_total" and sample.labels["method"] != "GET"
-        )
+        sent = requests_sent(self.controller_metrics)
+        return sum(sent.values()) - sent["GET"]
 
     def player(self, namespace: str) -> Program:
         """Return the player of the Jobs of a namespace, not yet started: each one runs for a moment and completes."""
@@ -80,6 +76,18 @@ class Cluster:
         return Program("devcluster", ["play", *arguments], self.dir / "player.log")
 
 
+def requests_sent(metrics: str) -> Counter[str]:
+    """Return how many requests a program has sent since it was started, by method, as its metrics tell."""
+    with urllib.request.urlopen(metrics, timeout=5) as answer:
+        families = text_string_to_metric_families(answer.read().decode())
+    sent = Counter[str]()
+    for family in families:
+        for sample in family.samples:
+            if sample.name == "rest_client_requests_total":
+                sent[sample.labels["method"]] += int(sample.value)
+    return sent
+
+
 @contextmanager
 def running_cluster(server: Server, crds: Crds, directory: Path) -> Iterator[Cluster]:
     """Run a whole cluster, with everything ready, until the block is left."""
@@ -87,14 +95,14 @@ def running_cluster(server: Server, crds: Crds, directory: Path) -> Iterator[Clu
         start = embedded_server if server == "embedded" else real_server
         kubectl = stack.enter_context(start(directory, crd_files(crds)))
         ca = trustme.CA()
-        webhook, url = webhook_program(kubectl, directory, ca)
+        webhook, url, webhook_metrics = webhook_program(kubectl, directory, ca)
         stack.enter_context(webhook)
         controller, metrics = controller_program(kubectl, directory)
         stack.enter_context(controller)
         kubectl.apply(webhook_configuration(url, ca.cert_pem.bytes()))
         # It takes a real API server a second or two to notice a registration.
         assert eventually(lambda: kubectl.run("create", "--dry-run=server", "-f", "-", stdin=EMPTY_FLOW).returncode)
-        yield Cluster(server, crds, directory, kubectl, webhook, controller, metrics)
+        yield Cluster(server, crds, directory, kubectl, webhook, controller, webhook_metrics, metrics)
 
 
 def crd_files(crds: Crds) -> list[Path]:
@@ -129,8 +137,8 @@ def embedded_server(directory: Path, crds: list[Path]) -> Iterator[Kubectl]:
         yield kubectl
 
 
-def webhook_program(kubectl: Kubectl, directory: Path, ca: trustme.CA) -> tuple[Program, str]:
-    """Return the webhook, and the URL at which it is going to listen."""
+def webhook_program(kubectl: Kubectl, directory: Path, ca: trustme.CA) -> tuple[Program, str, str]:
+    """Return the webhook, the URL at which it is going to listen, and that of its metrics."""
     port, probes, metrics = free_ports(3)
     certificate = ca.issue_cert("127.0.0.1")
     chain, key = directory / "webhook.crt", directory / "webhook.key"
@@ -147,7 +155,7 @@ def webhook_program(kubectl: Kubectl, directory: Path, ca: trustme.CA) -> tuple[
     ]
     ready = partial(answers, f"http://127.0.0.1:{probes}/readyz")
     program = Program("webhook", arguments, directory / "webhook.log", ready)
-    return program, f"https://127.0.0.1:{port}"
+    return program, f"https://127.0.0.1:{port}", f"http://127.0.0.1:{metrics}/metrics"
 
 
 def controller_program(kubectl: Kubectl, directory: Path) -> tuple[Program, str]:
