@@ -20,13 +20,12 @@ from tests.support.programs import Program
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 
-NOW = datetime.now(UTC)
 NAMES = ServerNames(ips=(ip_address("127.0.0.1"),))
-AUTHORITY = a_ca(now=NOW)
+AUTHORITY = a_ca(now=datetime.now(UTC))
 
 
 def a_pair(ca: Pair = AUTHORITY, age: timedelta = timedelta(hours=1)) -> Pair:
-    return a_server(ca, age, NAMES, NOW)
+    return a_server(ca, age, NAMES, datetime.now(UTC))
 
 
 def files(pair: Pair, key_of: Pair | None = None) -> dict[str, bytes]:
