@@ -21,6 +21,9 @@ METADATA_ALONE = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,a
 
 METADATA_OF_LIST = METADATA_ALONE.replace("PartialObjectMetadata", "PartialObjectMetadataList")
 
+FEW = 32
+"""Entries of a JobFlow that the API server decodes in no time."""
+
 
 class _Listed(msgspec.Struct):
     items: tuple[Named, ...] | None = None
@@ -45,13 +48,17 @@ class KubeCluster:
         body = await self._client.read("get", JOBFLOWS, request)
         return Stored(JOBFLOWS.decode(body), len(body))
 
-    async def get_jobflow_metadata(self, key: Key) -> ObjectMeta:
-        """Read the JobFlow's metadata live, and nothing else of it. Raises NotFound.
+    async def get_jobflow_metadata(self, key: Key, entries: int) -> ObjectMeta:
+        """Read the metadata of a JobFlow of so many entries live, and nothing else of it. Raises NotFound.
 
-        It is asked for as a list of one. Both are answered with what is so at that moment, but the API server has to
-        read and decode the object from etcd for a get (54 ms of its CPU for one of 290 KB), and takes a list from its
-        memory once it knows that to be current (1 ms; Kubernetes 1.31 and newer; before that it is a read as well).
+        A wide one is asked for as a list of one. Both are answered with what is so at that moment, but the API server
+        has to read and decode the object from etcd for a get (54 ms of its CPU for one of 290 KB), and takes a list
+        from its memory once it knows that to be current (1 ms; Kubernetes 1.31 and newer; before that it is a read as
+        well). While anything else is written it knows so only every 100 ms: a get of five entries took 5 ms then.
         """
+        if entries <= FEW:
+            request = Request("GET", JOBFLOWS.path(key.namespace, key.name), accept=METADATA_ALONE)
+            return msgspec.json.decode(await self._client.read("get", JOBFLOWS, request), type=Named).metadata
         query = (("fieldSelector", f"metadata.name={key.name}"),)
         request = Request("GET", JOBFLOWS.path(key.namespace), query, accept=METADATA_OF_LIST)
         listed = msgspec.json.decode(await self._client.read("list", JOBFLOWS, request), type=_Listed)

@@ -26,8 +26,8 @@ class Cluster(Protocol):
         """Read the JobFlow live. Raises NotFound."""
         ...
 
-    async def get_jobflow_metadata(self, key: Key) -> ObjectMeta:
-        """Read the JobFlow's metadata live, and nothing else of it. Raises NotFound."""
+    async def get_jobflow_metadata(self, key: Key, entries: int) -> ObjectMeta:
+        """Read the metadata of a JobFlow of so many entries live, and nothing else of it. Raises NotFound."""
         ...
 
     async def get_job(self, key: Key) -> Job:

@@ -150,7 +150,7 @@ class LiveLook:
         """See whether the JobFlow is still the version that is known, which costs little; if not, look."""
         asked_at = self._monotonic()
         try:
-            metadata = await self._cluster.get_jobflow_metadata(self._jobflow.key)
+            metadata = await self._cluster.get_jobflow_metadata(self._jobflow.key, len(self._jobflow.flows))
         except NotFound:
             raise Superseded(gone=True) from None
         self._took = self._monotonic() - asked_at

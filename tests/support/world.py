@@ -158,7 +158,7 @@ class World:
         self._may("get", key.name)
         return self._stored(key)
 
-    async def get_jobflow_metadata(self, key: Key) -> ObjectMeta:
+    async def get_jobflow_metadata(self, key: Key, entries: int) -> ObjectMeta:
         return (await self.get_jobflow(key)).jobflow.metadata
 
     async def get_job(self, key: Key) -> Job:

@@ -34,7 +34,7 @@ class Server:
         self.asked.append("all")
         return Stored(self.jobflow, 1000)
 
-    async def get_jobflow_metadata(self, key: Key) -> ObjectMeta:
+    async def get_jobflow_metadata(self, key: Key, entries: int) -> ObjectMeta:
         self.asked.append("metadata")
         seen = self.jobflow.metadata
         if self.hold:
