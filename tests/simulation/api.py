@@ -256,8 +256,8 @@ class Api:
         heard = [
             watch.resource
             for watch in self.watches
-            if watch.process is process and not watch.ended and not watch.sent and not watch.arrived
-            if watch.next == len(self.store.history)
+            if watch.process is process and not watch.ended and watch.next == len(self.store.history)
+            if all(change is None for _, change in (*watch.sent, *watch.arrived))  # a bookmark is no news
         ]
         return {"jobflows", "jobtemplates", "jobs"} <= set(heard)
 
