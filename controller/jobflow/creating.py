@@ -105,7 +105,7 @@ class Creating:
 
     async def _run(self) -> None:
         while self._turns:
-            async with self._writes:
+            async with self._writes.of(self._jobflow.uid):
                 if not self._turns:
                     return
                 if self.error or self._closed:

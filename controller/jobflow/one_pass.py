@@ -281,7 +281,7 @@ class Pass:
             deleted.append(job.name)
 
         async def have_a_turn(job: DeleteJob) -> None:
-            async with self._means.writes:
+            async with self._means.writes.of(self._jobflow.uid):
                 await self._live.allowing(may_delete_jobs, partial(delete, job))
 
         try:

@@ -80,7 +80,7 @@ class JobTemplateReconciler:
             return PAUSE
         self._waiting.pop(key, None)
         self._written[key] = now
-        async with self._writes:
+        async with self._writes.of("templates"):  # one of many owners, however many they are
             try:
                 await self._cluster.patch_jobtemplate_status(key, status_patch(template, wanted))
             except NotFound:

@@ -1,52 +1,61 @@
-"""Turns to write: so many at the same time in the whole program, and some that go before the rest."""
+"""Turns to write: so many at the same time in the whole program, shared fairly, and some that go before the rest."""
 
 import asyncio
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Self
+from typing import TypeAlias
+
+_Line: TypeAlias = deque[asyncio.Future[None]]
 
 
 class Turns:
-    """At most `number` at the same time. Whoever has to wait is served in order.
+    """At most `number` at the same time.
 
-        async with turns:            # one of many
+        async with turns.of("ml/etl"):    # one of many, of this owner
             ...
-        async with turns.first():    # goes before all those
+        async with turns.first():         # goes before all those
             ...
 
-    What goes first is what a wide JobFlow's creates must not hold up: hundreds of them may be waiting.
+    The owners are served in rotation, and each one's in order: one that wants a thousand turns keeps none waiting that
+    wants one. What goes first is what must not be held up even so.
     """
 
     def __init__(self, number: int) -> None:
         self._free = number
-        self._first: deque[asyncio.Future[None]] = deque()
-        self._others: deque[asyncio.Future[None]] = deque()
+        self._first: _Line = deque()
+        self._owners: OrderedDict[str, _Line] = OrderedDict()
+        """Those who wait, by owner, the owner whose turn is next first."""
 
     def locked(self) -> bool:
         """All turns are taken."""
         return self._free == 0
 
-    async def __aenter__(self) -> Self:
-        await self._take(self._others)
-        return self
-
-    async def __aexit__(self, *reason: object) -> None:
-        self._give()
-
     @asynccontextmanager
-    async def first(self) -> AsyncGenerator[None]:
-        """Have a turn before all who do not ask for this."""
-        await self._take(self._first)
+    async def of(self, owner: str) -> AsyncGenerator[None]:
+        """Have a turn, after others have had theirs."""
+        if self._free:
+            self._free -= 1
+        else:
+            await self._wait(self._owners.setdefault(owner, deque()))
         try:
             yield
         finally:
             self._give()
 
-    async def _take(self, line: deque[asyncio.Future[None]]) -> None:
+    @asynccontextmanager
+    async def first(self) -> AsyncGenerator[None]:
+        """Have a turn before all who do not ask for this."""
         if self._free:
             self._free -= 1
-            return
+        else:
+            await self._wait(self._first)
+        try:
+            yield
+        finally:
+            self._give()
+
+    async def _wait(self, line: _Line) -> None:
         turn = asyncio.get_running_loop().create_future()
         line.append(turn)
         try:
@@ -57,10 +66,23 @@ class Turns:
             raise
 
     def _give(self) -> None:
-        for line in (self._first, self._others):
-            while line:
-                turn = line.popleft()
-                if not turn.done():
-                    turn.set_result(None)
-                    return
+        if _serve(self._first):
+            return
+        while self._owners:
+            owner, line = self._owners.popitem(last=False)
+            served = _serve(line)
+            if line:
+                self._owners[owner] = line
+            if served:
+                return
         self._free += 1
+
+
+def _serve(line: _Line) -> bool:
+    """Give a turn to whoever is next in line and still wants it; False if there is nobody."""
+    while line:
+        turn = line.popleft()
+        if not turn.done():
+            turn.set_result(None)
+            return True
+    return False

@@ -226,6 +226,14 @@ HARDENED: Final[tuple[Mutant, ...]] = (
         Edit(HTTP, "            guard()  # no", "            pass  # no"),
     ),
     mutant(
+        "turns-are-given-to-whoever-came-first",
+        "A JobFlow of a thousand Jobs keeps all others waiting for their turn to write.",
+        "tests/controller/runtime/test_turns.py::test_whoever_wants_a_thousand_turns_keeps_none_waiting_that_wants_one",
+        "controller/runtime/turns.py",
+        "self._owners.setdefault(owner, deque())",
+        'self._owners.setdefault("", deque())',
+    ),
+    mutant(
         "the-guard-is-asked-before-there-is-a-connection",
         "Who is stopped while it connects sends a write of long ago.",
         f"{OF_CLIENT}a_guard_is_asked_once_there_is_a_connection_which_is_kept_where_it_refuses",

@@ -149,7 +149,7 @@ async def test_a_template_is_written_once_in_five_seconds_and_always_truly_in_th
 
 async def test_a_status_makes_way_for_writes_that_somebody_waits_for_but_not_for_ever() -> None:
     server = Server("a")
-    async with server.writes:
+    async with server.writes.of("another"):
         assert await server.turn() == PAUSE
         server.now = PATIENCE - 1
         assert await server.turn() == PAUSE

@@ -13,14 +13,14 @@ async def test_those_who_wait_are_served_in_order_and_the_ones_that_go_first_bef
     turns, served = Turns(1), list[str]()
 
     async def one(name: str) -> None:
-        async with turns:
+        async with turns.of("all"):
             served.append(name)
 
     async def first(name: str) -> None:
         async with turns.first():
             served.append(name)
 
-    async with turns:
+    async with turns.of("all"):
         waiting = [asyncio.ensure_future(it) for it in (one("a"), one("b"), first("c"), first("d"))]
         await asyncio.sleep(0)
         assert turns.locked()
@@ -29,14 +29,31 @@ async def test_those_who_wait_are_served_in_order_and_the_ones_that_go_first_bef
     assert not turns.locked()
 
 
+async def test_whoever_wants_a_thousand_turns_keeps_none_waiting_that_wants_one() -> None:
+    turns, served = Turns(1), list[str]()
+
+    async def one(name: str) -> None:
+        async with turns.of(name):
+            served.append(name)
+
+    async with turns.of("wide"):
+        waiting = [asyncio.ensure_future(one("wide")) for _ in range(1000)]
+        await asyncio.sleep(0)
+        waiting += [asyncio.ensure_future(one(name)) for name in ("small", "middling", "middling")]
+        await asyncio.sleep(0)
+    await asyncio.gather(*waiting)
+    assert served[:6] == ["wide", "small", "middling", "wide", "middling", "wide"]
+    assert len(served) == 1003
+
+
 async def test_a_turn_that_comes_while_its_waiter_is_cancelled_goes_to_the_next() -> None:
     turns, served = Turns(1), list[str]()
 
     async def one(name: str) -> None:
-        async with turns:
+        async with turns.of("all"):
             served.append(name)
 
-    async with turns:
+    async with turns.of("all"):
         gone, stays = asyncio.ensure_future(one("gone")), asyncio.ensure_future(one("stays"))
         await asyncio.sleep(0)
     gone.cancel()  # its turn has been given to it, and it has not run since
@@ -49,9 +66,9 @@ async def test_a_turn_that_comes_while_its_waiter_is_cancelled_goes_to_the_next(
 async def test_never_too_many_have_a_turn_and_none_is_lost(seed: int, number: int) -> None:
     random, turns, inside = Random(seed), Turns(number), 0
 
-    async def work(*, hurry: bool) -> None:
+    async def work(owner: str) -> None:
         nonlocal inside
-        async with turns.first() if hurry else turns:
+        async with turns.of(owner) if owner else turns.first():
             inside += 1
             assert inside <= number
             try:
@@ -62,7 +79,7 @@ async def test_never_too_many_have_a_turn_and_none_is_lost(seed: int, number: in
 
     tasks = []
     for _ in range(40):
-        tasks.append(asyncio.ensure_future(work(hurry=random.random() < 0.3)))
+        tasks.append(asyncio.ensure_future(work(random.choice(["a", "b", "c", ""]))))
         for _ in range(random.randrange(3)):
             await asyncio.sleep(0)
         if random.random() < 0.4:
@@ -71,5 +88,5 @@ async def test_never_too_many_have_a_turn_and_none_is_lost(seed: int, number: in
     assert all(it is None or isinstance(it, asyncio.CancelledError) for it in done), done
     for _ in range(number):
         assert not turns.locked()
-        await turns.__aenter__()
+        await turns.of("a").__aenter__()
     assert turns.locked()
