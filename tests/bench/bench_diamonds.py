@@ -14,14 +14,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from shared.api.job import Job
 from shared.api.jobflow import JobFlow
 from shared.api.meta import Key
 from shared.kube.cache import Cache
 from shared.kube.client import MERGE_PATCH
+from shared.kube.errors import Unavailable
 from shared.kube.reflector import Reflector
-from shared.kube.resources import JOBFLOWS, JOBS
+from shared.kube.resources import JOBFLOWS, JOBS, Resource
 from shared.kube.transport import Request
 from tests.bench.bed import IN_FLIGHT, Bed, a_bed, a_bench_jobflow, a_plain_job, dumps, quantile, side_by_side, verdict
 
@@ -152,8 +154,16 @@ async def ideal_client(bed: Bed, namespace: str, names: list[str]) -> Run:
         await sights.until(len(names), 900)
         following.cancel()
     for resource in (JOBFLOWS, JOBS):  # which the controller would else find, and put right
-        await bed.client.write("deletecollection", resource, Request("DELETE", resource.path(namespace)))
+        await delete_all(bed, resource, namespace)
     return run_of(namespace, sights, start, names)
+
+
+async def delete_all(bed: Bed, resource: Resource[Any], namespace: str) -> None:
+    """Delete all objects of a kind, which takes longer than a request may where they are thousands."""
+    while True:
+        with suppress(Unavailable):
+            await bed.client.write("deletecollection", resource, Request("DELETE", resource.path(namespace)))
+            return
 
 
 async def controller(bed: Bed, names: list[str]) -> Run:
