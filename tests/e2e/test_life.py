@@ -129,6 +129,7 @@ def test_on_an_empty_cluster_it_is_installed_says_what_is_missing_and_begins_whe
         site.kubectl.install_crd(volcano_crds().job)
         with site.player():
             site.finishes("diamond")
+        assert eventually(lambda: len(site.pods("controller")) == 2, timeout=60)  # the one that stands by may be later
         assert [run.restarts for run in site.pods("controller")] == [0, 0]
 
 
