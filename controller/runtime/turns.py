@@ -3,7 +3,7 @@
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeAlias
 
 _Line: TypeAlias = deque[asyncio.Future[None]]
@@ -31,25 +31,20 @@ class Turns:
         """All turns are taken."""
         return self._free == 0
 
-    @asynccontextmanager
-    async def of(self, owner: str) -> AsyncGenerator[None]:
+    def of(self, owner: str) -> AbstractAsyncContextManager[None]:
         """Have a turn, after others have had theirs."""
-        if self._free:
-            self._free -= 1
-        else:
-            await self._wait(self._owners.setdefault(owner, deque()))
-        try:
-            yield
-        finally:
-            self._give()
+        return self._turn(owner)
+
+    def first(self) -> AbstractAsyncContextManager[None]:
+        """Have a turn before all who do not ask for this."""
+        return self._turn(None)
 
     @asynccontextmanager
-    async def first(self) -> AsyncGenerator[None]:
-        """Have a turn before all who do not ask for this."""
+    async def _turn(self, owner: str | None) -> AsyncGenerator[None]:
         if self._free:
             self._free -= 1
         else:
-            await self._wait(self._first)
+            await self._wait(self._first if owner is None else self._owners.setdefault(owner, deque()))
         try:
             yield
         finally:
