@@ -3,11 +3,10 @@
 import signal
 import subprocess
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 
 from tests.support.kubelet_api import Object
+from tests.support.programs import answers
 
 
 class Probes:
@@ -55,14 +54,7 @@ class Probes:
     def _answers(self, probe: Object) -> bool:
         asked = probe["httpGet"]
         url = f"http://127.0.0.1:{self._reach(asked['port'])}{asked['path']}"
-        try:
-            with urllib.request.urlopen(url, timeout=probe.get("timeoutSeconds", 1)):
-                return True
-        except urllib.error.HTTPError as unready:
-            unready.close()
-            return False
-        except OSError:
-            return False
+        return answers(url, probe.get("timeoutSeconds", 1))
 
 
 class Stop:

@@ -93,10 +93,10 @@ class Program:
         return self.log.read_text(errors="replace")[-characters:] if self.log.exists() else ""
 
 
-def answers(url: str) -> bool:
-    """Whether a GET is answered with success, as the probes of a program are once it is ready."""
+def answers(url: str, within: float = 2) -> bool:
+    """Whether a GET is answered with success in so many seconds, as the probes of a program are once it is ready."""
     try:
-        with urllib.request.urlopen(url, timeout=2):
+        with urllib.request.urlopen(url, timeout=within):
             return True
     except urllib.error.HTTPError as unready:
         unready.close()
